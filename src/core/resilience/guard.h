@@ -1,0 +1,211 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "resilience/outcome.h"
+#include "resilience/settings.h"
+
+namespace spillway::resilience {
+
+/// Why a guard did not admit a call. The numbers are the exchange's own range of OpenRTB codes, the
+/// same in seatnonbid, loss log and metric label.
+enum class Refusal : uint16_t {
+  kCircuitOpen = 520,
+  kConcurrency = 521,
+  kQps = 522,
+  kHostEjected = 523,
+  kDeadlineTooShort = 524,
+};
+
+[[nodiscard]] std::string_view to_string(Refusal refusal);
+
+enum class State : uint8_t { kClosed, kOpen, kHalfOpen, kRamping };
+enum class Mode : uint8_t { kEnforce, kShadow, kDisabled, kForcedOpen };
+
+[[nodiscard]] std::string_view to_string(State state);
+[[nodiscard]] std::string_view to_string(Mode mode);
+
+/// How an admitted call went through.
+enum class Admitted : uint8_t { kNormal, kProbe, kRamp, kExplore, kShadow };
+
+/// The terms a call was admitted on: what classification needs, frozen at admission so that a
+/// recorded auction replays.
+struct Terms {
+  base::Duration offered{};     ///< B: the time the dependency was given.
+  base::Duration fair{};        ///< A timeout with B below this is `short`, not `timeout`.
+  base::Duration slow_after{};  ///< An answer in time but later than this is `slow`, when B >= fair.
+  Admitted how = Admitted::kNormal;
+  uint32_t epoch = 0;
+};
+
+/// One attempt to call.
+struct Attempt {
+  base::Instant now{};
+  base::Duration offered{};   ///< Time the dependency would be given.
+  uint64_t request_hash = 0;  ///< Of the request id: ramp admission is a pure function of it.
+};
+
+class Guard;
+
+/// What is left of a call after its outcome is settled: its limiter slot, until the late answer is
+/// drained or given up. Move-only; destruction releases the slot.
+class Tail {
+ public:
+  Tail() = default;
+  Tail(Tail&& other) noexcept;
+  Tail& operator=(Tail&& other) noexcept;
+  Tail(const Tail&) = delete;
+  Tail& operator=(const Tail&) = delete;
+  ~Tail();
+
+  /// The late answer came `latency` after the call began: a true sample for the baselines.
+  void settle(base::Duration latency);
+
+ private:
+  friend class Permit;
+  Tail(Guard* guard, uint32_t worker) : guard_(guard), worker_(worker) {}
+
+  Guard* guard_ = nullptr;
+  uint32_t worker_ = 0;
+};
+
+/// The right to make one call. Move-only, settled exactly once; destruction without `finish` is the
+/// outcome `abandoned`. Belongs to the worker that was given it.
+class Permit {
+ public:
+  Permit() = default;
+  Permit(Permit&& other) noexcept;
+  Permit& operator=(Permit&& other) noexcept;
+  Permit(const Permit&) = delete;
+  Permit& operator=(const Permit&) = delete;
+  ~Permit();
+
+  [[nodiscard]] const Terms& terms() const { return terms_; }
+
+  [[nodiscard]] explicit operator bool() const { return guard_ != nullptr; }
+
+  /// Settles the call. A late result (the epoch has moved on) never moves state.
+  Tail finish(base::Instant now, Outcome outcome);
+
+ private:
+  friend class Guard;
+  Guard* guard_ = nullptr;
+  uint32_t worker_ = 0;
+  base::Instant started_{};
+  Terms terms_;
+};
+
+/// One change of state or mode, with the numbers that made it.
+struct Transition {
+  std::string key;  ///< dsp/region/path
+  base::Instant at{};
+  State from_state = State::kClosed;
+  State to_state = State::kClosed;
+  Mode from_mode = Mode::kEnforce;
+  Mode to_mode = Mode::kEnforce;
+  uint32_t epoch = 0;
+  std::string_view rule;        ///< "r1_fast", "r2_slow", "r3_run", "probe_bad", "operator", …; static text.
+  std::string reason;           ///< One sentence for people, the numbers in it.
+  uint32_t calls = 0;           ///< In the window that decided.
+  uint32_t bad = 0;
+  base::Duration open_for{};    ///< Until the first probe, when to_state is open.
+};
+
+/// What peek() shows: no side effects, any thread.
+struct Peek {
+  State state = State::kClosed;
+  Mode mode = Mode::kEnforce;
+  uint32_t epoch = 0;
+  double admit_ratio = 1.0;     ///< Share of calls the state admits now: ramp step, 0 when open.
+  int64_t in_flight = 0;        ///< Permits and Tails alive.
+  base::Duration p50{};         ///< Frozen baselines; zero until enough latencies are known.
+  base::Duration p90{};
+  base::Duration median_offered{};
+  double baseline_bad_ratio = 0;
+};
+
+/// Sums over workers since the start, by meaning. For metrics.
+struct Totals {
+  uint64_t admitted[5] = {};        ///< By Admitted.
+  uint64_t refused[5] = {};         ///< By Refusal, 520 first.
+  uint64_t outcomes[kOutcomes] = {};
+};
+
+/// The guard of one leaf (dependency/region/path): breaker, in-flight cap, QPS contract and the
+/// learned latencies that make blame fair.
+///
+/// Order of admission: state word; remaining time; limiter slot; QPS token; probe or ramp slot
+/// last. A later refusal gives back what earlier steps took.
+///
+/// Threads: admit and finish from the worker whose index is given, one thread a worker; tick from
+/// one thread (the registry's); peek and totals from any. Memory: fixed at creation.
+/// Cost: refused while open one load; admit and finish under 20 ns together without a limiter.
+/// Source: DESIGN 2 and 3; shared notes on resilience 3.0, 3.3 to 3.6.
+class Guard {
+ public:
+  Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
+        base::Instant now);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard();
+
+  /// A permit, or the reason there is none. Counts either.
+  [[nodiscard]] std::expected<Permit, Refusal> admit(uint32_t worker, const Attempt& attempt);
+
+  /// Folds the workers' shards, applies the trip rules and deadlines. Call every 100 ms or so;
+  /// late calls are safe, also across a suspended process. Appends what changed.
+  void tick(base::Instant now, std::vector<Transition>& out);
+
+  /// Replaces the settings, keeping windows, state and baselines.
+  void set_settings(const Settings& settings);
+
+  /// Operator override until `until` (kNever: for good); mode kEnforce clears it. Leaving
+  /// kForcedOpen goes through ramping.
+  void set_mode(base::Instant now, Mode mode, base::Instant until, std::string_view why,
+                std::vector<Transition>& out);
+
+  [[nodiscard]] Peek peek() const;
+  [[nodiscard]] Totals totals() const;
+  [[nodiscard]] const std::string& key() const;
+
+ private:
+  friend class Permit;
+  friend class Tail;
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+/// All guards of a process in stable slots: a Guard& stays valid as long as the registry, across
+/// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the dependency.
+///
+/// Threads: at, tick, apply from one thread (the control thread).
+class Registry {
+ public:
+  Registry(uint32_t workers, uint64_t seed);
+  ~Registry();
+
+  /// The guard of `key` (dependency/region/path), made on first use.
+  Guard& at(std::string_view key, const Settings& settings, base::Instant now);
+
+  /// The guard of `key`, or null.
+  [[nodiscard]] Guard* find(std::string_view key) const;
+
+  /// In order of creation.
+  [[nodiscard]] const std::vector<std::unique_ptr<Guard>>& guards() const { return guards_; }
+
+  void tick(base::Instant now, std::vector<Transition>& out);
+
+ private:
+  uint32_t workers_;
+  uint64_t seed_;
+  std::vector<std::unique_ptr<Guard>> guards_;
+};
+
+}  // namespace spillway::resilience

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace spillway::resilience {
+
+/// Everything an operator may tune of one guard. Inherited dependency -> region -> path: see
+/// SettingsPatch.
+struct Settings {
+  /// Off: the guard admits all and still counts (mode disabled). Shadow: decides, admits all.
+  enum class Enforcement : uint8_t { kEnforce, kShadow, kDisabled };
+  Enforcement enforcement = Enforcement::kEnforce;
+
+  /// First wait in `open`; doubles with each relapse up to `open_max`, times U[0.8, 1.2].
+  /// Larger: a dead dependency is asked less often, a healthy one comes back later. [100 ms, 5 min].
+  base::Duration open_min = std::chrono::seconds(5);
+  /// Range [open_min, 5 min].
+  base::Duration open_max = std::chrono::seconds(20);
+
+  /// Length of the ramp back to full traffic. Larger: gentler. [1 s, 5 min].
+  base::Duration ramp = std::chrono::seconds(30);
+
+  /// An answer sooner than this is never slow. 50 ms for a DSP, 5 ms for a store. [1 ms, 10 s].
+  base::Duration slow_floor = std::chrono::milliseconds(50);
+  /// An answer later than this is always slow (when B was fair). [slow_floor, 60 s].
+  base::Duration slow_ceiling = std::chrono::milliseconds(500);
+
+  /// Calls in flight at once over all workers, Tails included; 0 refuses nothing. Larger: more
+  /// sockets held by a slow dependency. [0, 100 000].
+  uint32_t max_in_flight = 512;
+
+  /// Contracted calls per second over the whole process; 0 means no contract. [0, 10 000 000].
+  uint32_t qps = 0;
+
+  /// Seed of the slow and fair rules until 50 latencies are known.
+  /// Probes wanted good among the last `probe_rounds` settled, and bad ones that re-open.
+  uint32_t probes_good = 5;
+  uint32_t probes_of = 6;
+  uint32_t probes_bad = 2;
+};
+
+/// The same, each field optional: what one level of the hierarchy says. `apply` overlays it.
+struct SettingsPatch {
+  std::optional<Settings::Enforcement> enforcement;
+  std::optional<base::Duration> open_min, open_max, ramp, slow_floor, slow_ceiling;
+  std::optional<uint32_t> max_in_flight, qps, probes_good, probes_of, probes_bad;
+};
+
+[[nodiscard]] Settings apply(Settings base, const SettingsPatch& patch);
+
+/// One broken rule: the key (without the place it stands in), and a sentence with value and rule.
+struct Problem {
+  std::string key;
+  std::string what;
+};
+
+/// Every broken rule; empty when sound.
+[[nodiscard]] std::vector<Problem> validate(const Settings& settings);
+
+}  // namespace spillway::resilience

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call_result.h"
+#include "base/counter.h"
+#include "base/time.h"
+#include "net/http.h"
+#include "net/reactor.h"
+
+namespace spillway::net {
+
+/// One peer as one worker sees it.
+struct TargetSettings {
+  std::string name;                       ///< For logs and metrics.
+  std::string host;                       ///< Name or address literal.
+  uint16_t port = 80;
+  size_t max_connections = 128;           ///< Of this worker.
+  size_t max_handshakes = 8;              ///< Connects under way at once, of this worker.
+  size_t header_bytes = 16 * 1024;
+  size_t answer_bytes = 1024 * 1024;      ///< Cap on the body.
+  base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a
+                                                            ///< `Keep-Alive: timeout=` lowers it.
+  base::Duration tail_time = std::chrono::seconds(1);      ///< How long a late answer is drained.
+  size_t tail_bytes = 256 * 1024;
+  base::Duration resolve_every = std::chrono::seconds(30);
+};
+
+struct TargetCounters {
+  base::Counter calls, connects, reused, stale_retries, handshakes_failed, no_connection;
+  base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
+  base::Counter sent_bytes, received_bytes;
+};
+
+/// What a call's owner is told, on the client's thread.
+class CallListener {
+ public:
+  /// Exactly once a call, never from inside call(). `body` (kBodyPadding readable bytes follow)
+  /// lives until this returns. When `draining`, on_tail follows.
+  virtual void on_answer(uint64_t tag, const base::CallResult& result, std::string_view body,
+                         bool draining) = 0;
+
+  /// Exactly once after an on_answer that said `draining`: the late answer was read whole
+  /// (error kNone; its time is the true latency) or given up.
+  virtual void on_tail(uint64_t tag, const base::CallResult& result) = 0;
+
+ protected:
+  ~CallListener() = default;
+};
+
+/// Times of one call, all absolute.
+struct CallDeadlines {
+  base::Instant connect_by = base::kNever;     ///< A connection must exist by then.
+  base::Instant first_byte_by = base::kNever;
+  base::Instant answer_by = base::kNever;      ///< The whole answer must be read by then.
+};
+
+using TargetId = uint32_t;
+
+/// The HTTP/1.1 client of one worker: per target a LIFO pool of kept-alive connections.
+///
+/// A deadline, a cancelled call and a lost hedge alike: the call is settled at once and its
+/// connection drains the late answer (bounded); it is never closed for that. Bytes that nobody
+/// asked for poison a connection: it is closed, never used for another call. Redirects are answers.
+/// A reused connection that ends before the first byte is replaced once when time allows.
+///
+/// One thread owns it (its reactor's). Memory: bounded by the targets' caps.
+class Client {
+ public:
+  explicit Client(Reactor& reactor);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();
+
+  /// Starts resolving in the background at once; addresses literal need no thread. A target whose
+  /// settings change keeps its fitting connections.
+  TargetId add_target(TargetSettings settings);
+  void change_target(TargetId target, TargetSettings settings);
+  void remove_target(TargetId target);
+
+  /// Sends one request: `head` is the request line and headers up to and with the empty line, but
+  /// without Content-Length, which is added from `body`'s total; both are copied only as far as
+  /// the kernel does not take them at once. `listener` must outlive the call and its tail.
+  /// Returns the call's id for cancel(); the answer comes through `listener`, refusals included.
+  uint64_t call(TargetId target, std::string_view method, std::string_view path,
+                std::string_view extra_headers, std::span<const std::string_view> body,
+                const CallDeadlines& deadlines, uint64_t tag, CallListener& listener);
+
+  /// Settles a call now with error kCancelled. Unknown and settled ids are ignored.
+  void cancel(uint64_t call);
+
+  [[nodiscard]] const TargetCounters& counters(TargetId target) const;
+  [[nodiscard]] size_t addresses(TargetId target) const;
+
+  /// Counts of a target's connections now: idle, busy, connecting, draining.
+  struct Pool {
+    size_t idle = 0, busy = 0, connecting = 0, draining = 0;
+  };
+  [[nodiscard]] Pool pool(TargetId target) const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace spillway::net

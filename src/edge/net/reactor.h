@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/time.h"
+#include "net/timer_wheel.h"
+
+namespace spillway::net {
+
+/// What a file descriptor's owner is told. Called on the reactor's thread.
+class ReadySink {
+ public:
+  virtual void on_ready(uint32_t epoll_events) = 0;
+
+ protected:
+  ~ReadySink() = default;
+};
+
+/// One thread's event loop: epoll readiness, a timer wheel and a mailbox from other threads.
+/// Reads the clock once a poll; `now()` is that reading, so handlers pay nothing for time.
+///
+/// Thread rule: everything on the thread in run(), but post() and stop(), which any may call.
+class Reactor {
+ public:
+  explicit Reactor(const base::Clock& clock);
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+  ~Reactor();
+
+  /// Runs until stop(). Handlers already due are finished first.
+  void run();
+  void stop();
+
+  /// Runs `work` on the reactor's thread, in order of posting. Any thread. After run() has ended
+  /// the work is destroyed unrun.
+  void post(std::move_only_function<void()> work);
+
+  /// Time at the start of this poll's handlers; refresh() reads the clock again and returns it.
+  [[nodiscard]] base::Instant now() const { return now_; }
+  base::Instant refresh();
+
+  /// When the poll before this one ended: bytes read now can have been waiting since then at most.
+  /// Equals now() when this poll had to wait, i.e. the thread was idle.
+  [[nodiscard]] base::Instant earliest_arrival() const { return earliest_arrival_; }
+
+  TimerWheel& timers() { return timers_; }
+
+  /// Registers, changes and removes a descriptor (edge-triggered when the mask says EPOLLET). A
+  /// sink removed while its event is pending in this poll is not called.
+  void add(int fd, uint32_t mask, ReadySink& sink);
+  void change(int fd, uint32_t mask, ReadySink& sink);
+  void remove(int fd, ReadySink& sink);
+
+ private:
+  struct Body;
+  const base::Clock& clock_;
+  base::Instant now_{};
+  base::Instant earliest_arrival_{};
+  TimerWheel timers_;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace spillway::net

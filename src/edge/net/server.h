@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/counter.h"
+#include "base/time.h"
+#include "net/http.h"
+#include "net/reactor.h"
+
+namespace spillway::net {
+
+/// Bounds of one server. Every item is capped and so is the sum.
+struct ServerLimits {
+  size_t header_bytes = 16 * 1024;        ///< [1 KiB, 1 MiB]. Over: 431 and close.
+  size_t header_count = 100;              ///< [8, 1000]. Over: 431 and close.
+  size_t body_bytes = 256 * 1024;         ///< [1 KiB, 64 MiB]. Over: 413 and close.
+  size_t pipeline = 16;                   ///< Requests of one connection in work. [1, 64].
+  size_t worker_bytes = 256 * 1024 * 1024;///< Request and answer buffers of a worker together.
+  size_t connections = 20'000;            ///< Of one server, all workers. Over: accepted and closed.
+  base::Duration header_timeout = std::chrono::seconds(5);
+  base::Duration body_timeout = std::chrono::seconds(5);
+  base::Duration idle_timeout = std::chrono::seconds(75);
+  base::Duration write_timeout = std::chrono::seconds(10);
+};
+
+/// Counts of one worker's part of a server; summed at scrape.
+struct ServerCounters {
+  base::Counter accepted, closed, open, requests, answers;
+  base::Counter bad_request, header_too_large, body_too_large, timeouts, over_budget;
+  base::Counter over_connections, callers_gone, accept_errors;
+  base::Counter received_bytes, sent_bytes, buffered_bytes;
+  base::Counter deadline_misses;          ///< Last byte accepted by the kernel after Reply's deadline.
+};
+
+/// The obligation to answer one request. Move-only, used on its worker's thread; destroyed without
+/// an answer it sends 500 (a bug; counted nowhere else than by the caller of send()).
+class Reply {
+ public:
+  Reply() = default;
+  Reply(Reply&& other) noexcept;
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
+
+  /// Answers. Pipelined answers go out in the order of their requests. The request's views are
+  /// dead afterwards.
+  void send(Response response);
+
+  /// If the last byte is accepted by the kernel after `deadline`, `deadline_misses` counts one.
+  void set_deadline(base::Instant deadline);
+
+  /// `gone` is called once if the caller's connection ends before the answer was sent. Requests's
+  /// views stay valid until this Reply is destroyed all the same.
+  void on_gone(std::move_only_function<void()> gone);
+
+  [[nodiscard]] explicit operator bool() const { return state_ != nullptr; }
+
+ private:
+  friend class ServerConnection;
+  struct State;
+  explicit Reply(State* state) : state_(state) {}
+  State* state_ = nullptr;
+};
+
+/// Called on a worker's thread for each whole request.
+using Handler = std::move_only_function<void(const Request&, Reply)>;
+
+/// An HTTP/1.1 server over several workers: one acceptor hands each connection to the worker with
+/// the fewest. Handles keep-alive, pipelining, chunked bodies, `Expect: 100-continue`, HTTP/1.0.
+/// Framing that two readers could understand differently is answered 400 and closed.
+class Server {
+ public:
+  struct Worker {
+    Reactor& reactor;
+    Handler handler;
+  };
+
+  /// Binds `address` ("127.0.0.1:8080", "[::1]:0"; port 0: a free one). Throws nothing: `error()`.
+  Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers);
+  ~Server();
+
+  /// Empty when listening; else one sentence with the address and the system's reason.
+  [[nodiscard]] const std::string& error() const;
+  [[nodiscard]] uint16_t port() const;
+
+  /// Starts accepting on the first worker's reactor. Workers' reactors may already run.
+  void start();
+
+  /// From now on answers carry `Connection: close`. Any thread.
+  void announce_drain();
+
+  /// Stops listening after accepting what is queued. Idle connections close; busy ones finish.
+  void stop_accepting();
+
+  /// Connections open on all workers.
+  [[nodiscard]] size_t open_connections() const;
+
+  [[nodiscard]] const ServerCounters& counters(size_t worker) const;
+  [[nodiscard]] size_t workers() const;
+
+ private:
+  struct Body;
+  std::shared_ptr<Body> body_;  // last owner: the last connection to close
+};
+
+}  // namespace spillway::net
