@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call_result.h"
+#include "base/result.h"
+#include "exchange/auction.h"
+
+namespace spillway::exchange {
+
+/// One auction's inputs in the order they came, and the reply it gave. Encoded as a length-prefixed
+/// binary record; instants are relative to time zero, so that records of different boots compare.
+///
+/// Building one costs the worker a few copies (bounded by the caps of its parts); encoding is done
+/// by whoever writes the log.
+struct Record {
+  uint64_t snapshot_hash = 0;
+  Start start;                          ///< `body` points into `request`.
+  std::string request;
+  base::Instant admitted_at{};
+  std::vector<Verdict> verdicts;
+  struct AnswerInput {
+    base::Instant now{};
+    uint32_t candidate = 0;
+    base::CallResult result;
+    std::string body;
+  };
+  std::vector<AnswerInput> answers;
+  base::Instant finished_at{};
+  bool finished = false;                ///< finish() was called (not decided by start or admit).
+  uint16_t status = 0;
+  std::string reply;
+
+  void clear();
+};
+
+enum class RecordErrc : uint8_t { kTruncated, kBadMagic, kBadChecksum, kBadValue };
+
+void append_record(std::string& log, const Record& record);
+/// A snapshot entry: the configuration text under its hash, once a log.
+void append_snapshot(std::string& log, uint64_t hash, std::string_view text);
+
+/// Reads a log's entries in order.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view log) : rest_(log) {}
+
+  struct Entry {
+    bool is_snapshot = false;
+    uint64_t snapshot_hash = 0;
+    std::string snapshot_text;
+    Record record;
+  };
+
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  base::Result<Entry, RecordErrc> next();
+
+ private:
+  std::string_view rest_;
+};
+
+/// Runs a record's inputs through a fresh auction under `snapshot`; the reply it gives now.
+[[nodiscard]] ReplyBytes replay(const Snapshot& snapshot, const Record& record, Auction& auction);
+
+/// Why each DSP was asked or not and each bid won or lost: lines for people, or one JSON object.
+[[nodiscard]] std::string explain(const Snapshot& snapshot, const Record& record, bool json);
+
+}  // namespace spillway::exchange
