@@ -40,6 +40,7 @@ struct Bid {
 
 enum class Warning : uint16_t {
   kSize = 1, kSecure = 2, kBadv = 4, kBcat = 8, kBattr = 16, kMarkup = 32, kAdomainType = 64,
+  kDeal = 128,
 };
 
 /// One answer read: what it is, and its bids in document order.
@@ -51,12 +52,18 @@ struct Answer {
   std::vector<Bid> bids;
 
   void clear();
+
+  std::string scratch;              ///< Memory of read_answer, kept between answers.
+  std::vector<uint64_t> id_hashes;  ///< The same.
 };
 
 /// Reads and judges the body of a 200 answer: walks it into `document`, finds every bid and sets
-/// its loss. A malformed body has no bids. Bids that are null or no objects are skipped, others
-/// are kept with their reason, so that nothing disappears silently.
+/// its loss: the first of the rules, in the order of docs/bid_validation.md, that speaks against it.
+/// A malformed body has no bids. Bids that are null or no objects are skipped, others are kept with
+/// their reason, so that nothing disappears silently. Of the valid bids of one seat on one imp the
+/// best `bids_per_seat_and_imp` stay, the others are outbid (102) already here.
 /// `body` needs Document::kPadding readable bytes behind it. No allocation beyond the strings.
+/// Cost: linear in the body.
 void read_answer(std::string_view body, const openrtb::RequestView& request,
                  const DspConfig& dsp, uint32_t dsp_index, uint32_t answer_index,
                  openrtb::Document& document, Answer& out);
@@ -76,8 +83,13 @@ struct Rules {
 };
 
 /// Clears every imp over the valid bids of all answers, in place: losers get their loss reason
-/// (outbid 102, beyond bids_per_seat_and_imp too); order of `bids` does not matter to the result.
-/// One Cleared per imp, in order.
+/// (outbid 102). One Cleared per imp, in order. The order of `bids` does not matter to the result,
+/// and stays as it is.
+///
+/// The first of the request's currencies that has a valid bid is the imp's; bids in another one
+/// have no rate (526). The best price wins, whoever else bids: the second bid may be of the same
+/// seat. First price: pays its own. Second price: max(second bid, floor) plus the increment, never
+/// more than its own. An `at` other than 2 is first price. Cost: linear in bids and imps.
 void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<Bid*>& bids,
            std::vector<Cleared>& out);
 
