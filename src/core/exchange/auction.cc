@@ -19,6 +19,7 @@
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/conclusion.h"
+#include "exchange/fallback.h"
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
 #include "exchange/outgoing.h"
@@ -41,10 +42,6 @@ constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
 base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
   return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
-}
-
-bool is_complete(const base::CallResult& result) {
-  return result.error == base::CallError::kNone && result.phase == base::CallPhase::kDone;
 }
 
 }  // namespace
@@ -102,18 +99,13 @@ struct Auction::Body {
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
-  void take_answer(uint32_t candidate, const base::CallResult& result, std::string_view answer);
-  resilience::Outcome classify_late(uint32_t candidate, const base::CallResult& result,
-                                    std::string_view answer);
   void gather_bids();
-  [[nodiscard]] bool is_degraded(uint32_t imp) const;
-  [[nodiscard]] bool is_shed(uint32_t imp) const;
-  [[nodiscard]] Fallback fallback_for(uint32_t imp) const;
-  void fill_house();
   void end();
   [[nodiscard]] Conclusion conclusion() const;
 
-  [[nodiscard]] size_t candidate_count() const { return routes.candidates().size(); }
+  [[nodiscard]] std::span<const Candidate> candidates() const { return routes.candidates(); }
+
+  [[nodiscard]] size_t candidate_count() const { return candidates().size(); }
 };
 
 void Auction::Body::reset() {
@@ -186,56 +178,11 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   const auto announced = std::max(
       milliseconds(1), std::chrono::floor<milliseconds>(left - std::max(network_cost, {})));
   const int at = request.at != 0 ? request.at : account->auction;
-  asks.push_back(
-      {.candidate = candidate,
-       .deadline = until,
-       .announced_tmax = std::min<base::Duration>(announced, left),
-       .body = outgoing.bytes(routes.candidates()[candidate].imps, announced.count(), at)});
+  asks.push_back({.candidate = candidate,
+                  .deadline = until,
+                  .announced_tmax = std::min<base::Duration>(announced, left),
+                  .body = outgoing.bytes(candidates()[candidate].imps, announced.count(), at)});
   return true;
-}
-
-void Auction::Body::take_answer(uint32_t candidate, const base::CallResult& result,
-                                std::string_view answer) {
-  Call& call = *calls[candidate];
-  const Candidate& asked = routes.candidates()[candidate];
-  call.error = result.error;
-  call.status = result.status;
-  call.report.answered = true;
-  call.report.elapsed = result.elapsed();
-  if (!is_complete(result)) {
-    return;
-  }
-  if (result.status == 204) {
-    call.report.answer = AnswerKind::kNoBid;
-    return;
-  }
-  if (result.status != 200) {
-    return;
-  }
-  call.body.reserve(answer.size() + openrtb::Document::kPadding);
-  call.body.assign(answer);
-  call.body.append(openrtb::Document::kPadding, '\0');
-  clearing::read_answer(std::string_view(call.body).substr(0, answer.size()), request,
-                        snapshot->dsps[asked.dsp], asked.dsp, candidate, call.document,
-                        call.answer);
-  refuse_strays(*snapshot, asked, call.answer.bids);
-  call.report.answer = call.answer.kind;
-  call.report.bids = static_cast<uint32_t>(call.answer.bids.size() + call.answer.bids_over_cap);
-  call.report.bids_valid = static_cast<uint32_t>(
-      std::ranges::count_if(call.answer.bids, [](const auto& bid) { return bid.valid(); }));
-}
-
-resilience::Outcome Auction::Body::classify_late(uint32_t candidate, const base::CallResult& result,
-                                                 std::string_view answer) {
-  AnswerKind kind = AnswerKind::kNone;
-  if (is_complete(result) && result.status == 200) {
-    const uint32_t dsp = routes.candidates()[candidate].dsp;
-    clearing::read_answer(answer, request, snapshot->dsps[dsp], dsp, candidate, late.document,
-                          late.answer);
-    kind = late.answer.kind;
-    late.reset();
-  }
-  return classify(result, kind, calls[candidate]->terms);
 }
 
 /// In order of candidate, whatever order the answers came in.
@@ -244,51 +191,6 @@ void Auction::Body::gather_bids() {
   for (size_t i = 0; i < candidate_count(); ++i) {
     for (clearing::Bid& bid : calls[i]->answer.bids) {
       bids.push_back(&bid);
-    }
-  }
-}
-
-bool Auction::Body::is_degraded(uint32_t imp) const {
-  for (size_t dsp = 0; dsp < snapshot->dsps.size(); ++dsp) {
-    const uint32_t candidate = routes.candidate_of(dsp, imp);
-    if (candidate != Routes::kNoCandidate && partner_fault(*calls[candidate])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool Auction::Body::is_shed(uint32_t imp) const {
-  if (input.shed_level > 0) {
-    return true;
-  }
-  for (size_t dsp = 0; dsp < snapshot->dsps.size(); ++dsp) {
-    const uint32_t candidate = routes.candidate_of(dsp, imp);
-    if (candidate != Routes::kNoCandidate && calls[candidate]->report.refusal == kShedCode) {
-      return true;
-    }
-  }
-  return false;
-}
-
-Fallback Auction::Body::fallback_for(uint32_t imp) const {
-  if (is_degraded(imp)) {
-    return account->on_degraded;
-  }
-  return is_shed(imp) ? account->on_shed : account->on_no_bid;
-}
-
-void Auction::Body::fill_house() {
-  for (uint32_t imp = 0; imp < request.imps.size(); ++imp) {
-    const bool is_won = imp < cleared.size() && cleared[imp].winner != clearing::Cleared::kNobody;
-    if (is_won) {
-      continue;
-    }
-    if (nbr == openrtb::NoBid::kUnknown && is_degraded(imp)) {
-      nbr = openrtb::NoBid::kTechnical;
-    }
-    if (!snapshot->house_ads.empty() && fallback_for(imp) == Fallback::kHouse) {
-      fill_with_house(*snapshot, request, imp, input.seed, currency, house);
     }
   }
 }
@@ -308,7 +210,7 @@ void Auction::Body::end() {
       ++calls[bids[imp.winner]->answer]->report.wins;
     }
   }
-  fill_house();
+  fill_empty_imps(conclusion(), house, nbr);
   writer.write(conclusion(), reply);
 }
 
@@ -417,13 +319,17 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
     return classify(result, AnswerKind::kNone, {});
   }
   Call& call = *body.calls[candidate];
+  const Answering asked{.snapshot = body.snapshot,
+                        .request = &body.request,
+                        .candidate = &body.candidates()[candidate],
+                        .index = candidate};
   if (body.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
-    return body.classify_late(candidate, result, answer);
+    body.late.reset();
+    body.late.terms = call.terms;
+    return take_answer(body.late, asked, result, answer);
   }
-  body.take_answer(candidate, result, answer);
   --body.outstanding;
-  call.report.outcome = classify(result, call.report.answer, call.terms);
-  return call.report.outcome;
+  return take_answer(call, asked, result, answer);
 }
 
 bool Auction::all_answered() const {

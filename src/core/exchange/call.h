@@ -2,13 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/call_result.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
+#include "openrtb/validate.h"
 #include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::exchange {
 
@@ -28,6 +32,19 @@ struct Call {
   /// Forgets the auction, keeps memory up to a bound: one huge answer is not held for ever.
   void reset();
 };
+
+/// Which call an answer belongs to.
+struct Answering {
+  const Snapshot* snapshot = nullptr;
+  const openrtb::RequestView* request = nullptr;
+  const Candidate* candidate = nullptr;
+  uint32_t index = 0;  ///< Of the candidate.
+};
+
+/// Reads the end of a call into `call` and classifies it: a copy of the body, its bids judged by
+/// the DSP's rules and by refuse_strays. `body` needs no padding: it is copied.
+resilience::Outcome take_answer(Call& call, const Answering& asked, const base::CallResult& result,
+                                std::string_view body);
 
 /// Whether the auction is poorer for a partner that could not serve, rather than for one that did
 /// not want to: refused by 520, 521 or 523, silent until the end, or ended by timeout, refusal,
