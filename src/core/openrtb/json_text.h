@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <emmintrin.h>
+
 namespace spillway::openrtb {
 
 /// Appends the text of a JSON string, given its raw bytes between the quotes: escapes decoded.
@@ -18,22 +20,23 @@ void append_unescaped(std::string& out, std::string_view raw);
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
-/// at or past `end` when there is none. Reads up to 7 bytes past `end`.
+/// at or past `end` when there is none. Reads up to 15 bytes past `end`. Most strings of OpenRTB
+/// are shorter than one step of 16.
 [[nodiscard]] inline const char* find_special(const char* at, const char* end) {
-  // Eight bytes at a time: strings of OpenRTB are short, so wider registers win nothing.
-  constexpr uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr uint64_t kHighs = 0x8080808080808080ULL;
-  // High bit of every byte that is zero, exact for the lowest one.
-  const auto zeros = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i slash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1f);
   while (at < end) {
-    uint64_t word = 0;
-    std::memcpy(&word, at, sizeof(word));
-    const uint64_t hits = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) |
-                          ((word - kOnes * 0x20) & ~word & kHighs);
-    if (hits != 0) {
-      return at + std::countr_zero(hits) / 8;
+    __m128i bytes;
+    std::memcpy(&bytes, at, sizeof(bytes));
+    const __m128i hits =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
+                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits));
+    if (mask != 0) {
+      return at + std::countr_zero(mask);
     }
-    at += sizeof(word);
+    at += sizeof(bytes);
   }
   return at;
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kKeys = static_cast<size_t>(Key::kCount);
 constexpr size_t kBuckets = 128;
 constexpr size_t kSlots = 1024;
-constexpr size_t kLongest = 16;
+constexpr size_t kLongest = 15;
 
 constexpr std::array<std::string_view, kKeys> kNames{"", "",
 #define SPILLWAY_KEY(name) #name,
@@ -24,18 +24,15 @@ constexpr std::array<std::string_view, kKeys> kNames{"", "",
 
 static_assert(std::endian::native == std::endian::little);
 
-/// A name of at most 16 bytes, whole, in two words filled up with zeros, and its length: comparing
-/// two of them compares the names, without a loop over bytes.
+/// A name of at most 15 bytes in two words: filled up with zeros, the last byte its length.
+/// Comparing two of them compares the names, without a loop over bytes.
 struct Packed {
   uint64_t head = 0;
   uint64_t tail = 0;
-  size_t length = 0;
-
-  constexpr bool operator==(const Packed&) const = default;
 };
 
 constexpr Packed pack(std::string_view name) {
-  Packed packed{.length = name.size()};
+  Packed packed{.tail = static_cast<uint64_t>(name.size()) << 56};
   for (size_t i = 0; i < name.size(); ++i) {
     uint64_t& word = i < 8 ? packed.head : packed.tail;
     word |= static_cast<uint64_t>(static_cast<unsigned char>(name[i])) << (8 * (i % 8));
@@ -48,17 +45,19 @@ constexpr uint64_t low_bytes(uint64_t word, size_t count) {
 }
 
 /// The same where 16 bytes are readable, whatever the length.
-Packed pack_readable(const char* name, size_t length) {
-  std::array<uint64_t, 2> words{};
-  std::memcpy(words.data(), name, sizeof(words));
-  return {.head = low_bytes(words[0], length),
-          .tail = length > 8 ? low_bytes(words[1], length - 8) : 0,
-          .length = length};
+inline Packed pack_readable(const char* name, size_t length) {
+  uint64_t head = 0;
+  uint64_t tail = 0;
+  std::memcpy(&head, name, sizeof(head));
+  std::memcpy(&tail, name + sizeof(head), sizeof(tail));
+  return {.head = low_bytes(head, length),
+          .tail = low_bytes(tail, length > 8 ? length - 8 : 0) | static_cast<uint64_t>(length)
+                                                                     << 56};
 }
 
-constexpr uint64_t hash(const Packed& name) {
-  const uint64_t mixed = (name.head ^ name.length) * 0x9e3779b97f4a7c15ULL +
-                         std::rotl(name.tail, 23) * 0xc2b2ae3d27d4eb4fULL;
+constexpr uint64_t hash(Packed name) {
+  const uint64_t mixed =
+      name.head * 0x9e3779b97f4a7c15ULL + std::rotl(name.tail, 23) * 0xc2b2ae3d27d4eb4fULL;
   return mixed ^ (mixed >> 29) ^ (mixed >> 43);
 }
 
@@ -130,10 +129,12 @@ constexpr bool names_fit() {
 
 static_assert(names_fit());
 
-Key look_up(const Packed& packed) {
+inline Key look_up(Packed packed) {
   const uint64_t hashed = hash(packed);
   const size_t key = kTable.slot[slot_of(hashed, kTable.shift[bucket_of(hashed)])];
-  return key != 0 && kTable.packed[key] == packed ? static_cast<Key>(key) : Key::kOther;
+  const Packed& found = kTable.packed[key];
+  const bool same = ((found.head ^ packed.head) | (found.tail ^ packed.tail)) == 0;
+  return key != 0 && same ? static_cast<Key>(key) : Key::kOther;
 }
 
 }  // namespace
