@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -53,6 +54,9 @@ enum class Key : uint16_t {
 
 /// The number of a decoded member name. One hash, one compare.
 [[nodiscard]] Key key_of(std::string_view name);
+
+/// The same for a name behind whose beginning 16 bytes are readable: no loop.
+[[nodiscard]] Key key_of_readable(const char* name, size_t length);
 
 /// The name; "" for kNone and kOther.
 [[nodiscard]] std::string_view name_of(Key key);

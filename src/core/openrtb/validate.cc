@@ -278,10 +278,10 @@ void RequestReader::country() {
 
 /// Moves the imps of the last request to where the next one takes them from.
 void retire_imps(RequestView& view) {
-  for (Imp& imp : view.imps) {
-    view.spare_imps.push_back(std::move(imp));
+  while (!view.imps.empty()) {
+    view.spare_imps.push_back(std::move(view.imps.back()));
+    view.imps.pop_back();
   }
-  view.imps.clear();
 }
 
 }  // namespace
