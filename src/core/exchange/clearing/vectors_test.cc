@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -16,10 +19,11 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/lenient_request.h"
 #include "exchange/snapshot.h"
-#include "openrtb/codes.h"
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 #include "openrtb/validate.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::exchange::clearing {
 namespace {
@@ -148,22 +152,27 @@ TEST_F(VectorsTest, BadAnswersAreErrorsOrNoBidsAndNeverWin) {
 }
 
 /// Rows of pairs.jsonl where we differ from the oracle, and why.
-const std::set<std::string_view> kMtypeNotOffered = {
-    // The bid's mtype contradicts the only media type of its imp (loss 204). The oracle does not
-    // look at mtype.
-    "adapters/adagio/adagiotest/supplemental/invalid-bid-ext-response.json",
-    "adapters/beop/beoptest/supplemental/invalid-bid-type.json",
-    "adapters/madsense/madsensetest/supplemental/bad-response-mtype.json",
-    "adapters/minutemedia/minutemediatest/exemplary/banner-and-video.json",
-    "adapters/minutemedia/minutemediatest/supplemental/missing-mtype.json",
-    "adapters/pubmatic/pubmatictest/supplemental/bid_ext_ibv_true.json",
-    "adapters/rise/risetest/exemplary/banner-and-video.json",
-};
-const std::set<std::string_view> kFloorInAnotherCurrency = {
-    // A floor of 0.16 EUR and a bid in USD, without a rate between them (526). The oracle compares
-    // the numbers as if they were of one currency.
-    "adapters/smartadserver/smartadservertest/exemplary/native-app.json",
-};
+std::set<std::string> explained_rows() {
+  const std::string mtype_is_not_of_the_imp[] = {
+      // The bid's mtype contradicts the only media type of its imp (204). The oracle looks at no
+      // mtype.
+      "adapters/adagio/adagiotest/supplemental/invalid-bid-ext-response.json",
+      "adapters/beop/beoptest/supplemental/invalid-bid-type.json",
+      "adapters/madsense/madsensetest/supplemental/bad-response-mtype.json",
+      "adapters/minutemedia/minutemediatest/exemplary/banner-and-video.json",
+      "adapters/minutemedia/minutemediatest/supplemental/missing-mtype.json",
+      "adapters/pubmatic/pubmatictest/supplemental/bid_ext_ibv_true.json",
+      "adapters/rise/risetest/exemplary/banner-and-video.json",
+  };
+  const std::string floor_is_in_another_currency[] = {
+      // A floor of 0.16 EUR, a bid in USD, no rate (526). The oracle compares the bare numbers.
+      "adapters/smartadserver/smartadservertest/exemplary/native-app.json",
+  };
+  std::set<std::string> rows(std::begin(mtype_is_not_of_the_imp),
+                             std::end(mtype_is_not_of_the_imp));
+  rows.insert(std::begin(floor_is_in_another_currency), std::end(floor_is_in_another_currency));
+  return rows;
+}
 
 TEST_F(VectorsTest, RecordedPairsAreJudgedAsTheOracleDoesButForTheNamedRows) {
   // The profile of the oracle. It counts nurl and adid as markup (allow_nurl_only), and knows no
@@ -199,10 +208,8 @@ TEST_F(VectorsTest, RecordedPairsAreJudgedAsTheOracleDoesButForTheNamedRows) {
     }
     ++rows;
   }
-  std::set<std::string> explained(kMtypeNotOffered.begin(), kMtypeNotOffered.end());
-  explained.insert(kFloorInAnotherCurrency.begin(), kFloorInAnotherCurrency.end());
   EXPECT_EQ(rows, 1198U);
-  EXPECT_EQ(differing, explained);
+  EXPECT_EQ(differing, explained_rows());
   EXPECT_LE(differing.size(), 10U);
 }
 
