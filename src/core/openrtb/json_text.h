@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,16 +13,72 @@ namespace spillway::openrtb {
 /// `raw` must have passed a walk.
 void append_unescaped(std::string& out, std::string_view raw);
 
+// The two scanners below are the inner loops of a walk, hence inline.
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
 /// at or past `end` when there is none. Reads up to 7 bytes past `end`.
-[[nodiscard]] const char* find_special(const char* at, const char* end);
+[[nodiscard]] inline const char* find_special(const char* at, const char* end) {
+  // Eight bytes at a time: strings of OpenRTB are short, so wider registers win nothing.
+  constexpr uint64_t kOnes = 0x0101010101010101ULL;
+  constexpr uint64_t kHighs = 0x8080808080808080ULL;
+  // High bit of every byte that is zero, exact for the lowest one.
+  const auto zeros = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  while (at < end) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof(word));
+    const uint64_t hits = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) |
+                          ((word - kOnes * 0x20) & ~word & kHighs);
+    if (hits != 0) {
+      return at + std::countr_zero(hits) / 8;
+    }
+    at += sizeof(word);
+  }
+  return at;
+}
 
 /// Behind the escape that starts at `at` (a backslash); nullptr when it is none, or a surrogate
 /// without its other half. Reads up to 12 bytes past `at`.
 [[nodiscard]] const char* skip_escape(const char* at);
 
+[[nodiscard]] inline const char* skip_digits(const char* at, const char* end) {
+  while (at < end && is_digit(*at)) {
+    ++at;
+  }
+  return at;
+}
+
 /// Behind the JSON number that starts at `at`; nullptr when there is none. Stops at `end`.
-[[nodiscard]] const char* skip_number(const char* at, const char* end);
+[[nodiscard]] inline const char* skip_number(const char* at, const char* end) {
+  if (at < end && *at == '-') {
+    ++at;
+  }
+  const char* const whole = at;
+  at = skip_digits(at, end);
+  if (at == whole || (*whole == '0' && at - whole > 1)) {
+    return nullptr;
+  }
+  if (at < end && *at == '.') {
+    const char* const fraction = ++at;
+    at = skip_digits(at, end);
+    if (at == fraction) {
+      return nullptr;
+    }
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    ++at;
+    if (at < end && (*at == '+' || *at == '-')) {
+      ++at;
+    }
+    const char* const exponent = at;
+    at = skip_digits(at, end);
+    if (at == exponent) {
+      return nullptr;
+    }
+  }
+  return at;
+}
 
 /// The value of a JSON number when it is whole and fits, however it is spelt.
 [[nodiscard]] std::optional<int64_t> whole_number(std::string_view number);
