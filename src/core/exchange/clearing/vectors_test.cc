@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/call_result.h"
+#include "base/rng.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/lenient_request.h"
@@ -58,8 +59,10 @@ class VectorsTest : public testing::Test {
   openrtb::RequestView base_request() {
     const Padded text(file_bytes(root_ / "hostile/req/000-base-valid.json"));
     Document document;
+    openrtb::RequestView view;
     EXPECT_TRUE(document.walk(text.view()).has_value());
-    return LenientRequest::read(document, document.root());
+    EXPECT_TRUE(openrtb::read_request(document, openrtb::RequestPolicy{}, view).has_value());
+    return view;
   }
 
   std::filesystem::path root_ = SPILLWAY_VECTORS;
@@ -119,6 +122,30 @@ TEST_F(VectorsTest, HostileAnswersEndAsTheTableOfExpectationsSays) {
     ++rows;
   }
   EXPECT_GE(rows, 52U);
+}
+
+TEST_F(VectorsTest, ScrambledAnswersAreReadWithoutHarmAndValidBidsKeepTheirPromises) {
+  const openrtb::RequestView request = base_request();
+  const openrtb::Imp& imp = request.imps.front();
+  base::Rng rng(7);
+  size_t valid = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root_ / "hostile/resp")) {
+    const std::string original = file_bytes(entry.path());
+    for (int round = 0; round < 200 && !original.empty() && original.size() < 4096; ++round) {
+      std::string scrambled = original;
+      for (uint64_t flips = 1 + rng.below(3); flips > 0; --flips) {
+        scrambled[rng.below(scrambled.size())] = R"({}[]":,\u0e-1<>'/htp)"[rng.below(20)];
+      }
+      const Padded body(scrambled);
+      read_answer(body.view(), request, dsp_, 0, 0, document_, answer_);
+      for (const Bid& bid : answer_.bids) {
+        ASSERT_TRUE(!bid.valid() || (bid.imp == 0 && bid.price >= imp.floor)) << scrambled;
+        ASSERT_TRUE(!bid.valid() || bid.price <= dsp_.checks.price_cap) << scrambled;
+        valid += bid.valid() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(valid, 100U);
 }
 
 /// The body of a row as it came over the wire: objects as they are, strings decoded.
