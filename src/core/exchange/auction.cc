@@ -138,7 +138,7 @@ void Auction::Body::reset() {
 /// Walks and validates; on an error the reply is there.
 bool Auction::Body::read() {
   if (const auto walked = document.walk(input.body); !walked) {
-    write_invalid({.path = "", .what = std::string(to_string(walked.error()))}, reply);
+    write_invalid(openrtb::field_error(document, walked.error()), reply);
     return false;
   }
   if (const auto valid = read_request(document, snapshot->request_policy, request); !valid) {
