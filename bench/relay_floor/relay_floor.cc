@@ -9,15 +9,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <ios>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "relay_floor/client.h"
@@ -41,7 +43,9 @@ struct Options {
 };
 
 /// Highest ratio allowed, by fan-out.
-const std::map<size_t, double> kBars = {{5, 1.5}, {20, 1.35}};
+std::optional<double> bar_of(size_t fanout) {
+  return fanout == 5 ? std::optional(1.5) : fanout == 20 ? std::optional(1.35) : std::nullopt;
+}
 
 /// Measured of one server, over all its runs.
 struct Side {
@@ -214,18 +218,13 @@ class Bench {
   std::vector<std::string> relay_command_;
 };
 
-std::optional<double> bar_of(const Row& row) {
-  const auto at = kBars.find(row.fanout);
-  return at == kBars.end() ? std::nullopt : std::optional(at->second);
-}
-
-bool held(const Row& row) { return median(row.ratios) <= bar_of(row).value_or(1e9); }
+bool held(const Row& row) { return median(row.ratios) <= bar_of(row.fanout).value_or(1e9); }
 
 void print_table(const std::vector<Row>& rows) {
   fmt::print("{:>7} {:>12} {:>12} {:>7} {:>13} {:>6} {:>5}   bytes an auction to DSPs, to caller\n",
              "fan-out", "relay", "exchange", "ratio", "of rounds", "bar", "held");
   for (const Row& row : rows) {
-    const auto bar = bar_of(row);
+    const auto bar = bar_of(row.fanout);
     fmt::print(
         "{:>7} {:>9.1f} us {:>9.1f} us {:>7.2f} {:>13} {:>6} {:>5}   {:.0f}, {:.0f} / {:.0f}, "
         "{:.0f}\n",
@@ -252,13 +251,24 @@ std::string json(const std::vector<Row>& rows) {
   };
   std::vector<std::string> parts;
   for (const Row& row : rows) {
-    const auto bar = bar_of(row);
+    const auto bar = bar_of(row.fanout);
     parts.push_back(fmt::format(
         R"({{"fanout":{},"relay":{},"exchange":{},"ratio":{:.3f},"rounds":[{:.3f}],"bar":{},"held":{}}})",
         row.fanout, side(row.relay), side(row.exchange), median(row.ratios),
         fmt::join(row.ratios, ","), bar ? fmt::format("{}", *bar) : "null", held(row)));
   }
   return fmt::format(R"({{"bench":"relay_floor","rows":[{}]}})", fmt::join(parts, ","));
+}
+
+bool has_valgrind() {
+  const char* const folders = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
+  std::istringstream stream(folders == nullptr ? "" : folders);
+  for (std::string folder; std::getline(stream, folder, ':');) {
+    if (::access((folder + "/valgrind").c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 int run(Options options) {
@@ -273,11 +283,12 @@ int run(Options options) {
                Bench(options, options.fanouts.front()).relay_alone_us());
     return options.smoke ? 0 : 1;
   }
-  if (options.callgrind && std::system("valgrind --version >/dev/null 2>&1") != 0) {
+  if (options.callgrind && !has_valgrind()) {
     fmt::print("relay_floor: no valgrind here: user instructions are not counted\n");
     options.callgrind = false;
   }
   std::vector<Row> rows;
+  rows.reserve(options.fanouts.size());
   for (const size_t fanout : options.fanouts) {
     rows.push_back(Bench(options, fanout).run());
   }
