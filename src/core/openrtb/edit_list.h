@@ -50,6 +50,7 @@ class EditList {
     uint32_t text_begin;
     uint32_t text_length;
   };
+
   const Document* document_;
   std::vector<Edit> edits_;
   std::string text_;

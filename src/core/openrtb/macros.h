@@ -10,13 +10,13 @@ namespace spillway::openrtb {
 /// Values of the substitution macros of OpenRTB 2.6 section 4.4. Absent ones become "".
 struct MacroValues {
   std::string_view auction_id, bid_id, imp_id, seat_id, ad_id;
-  std::string_view price;       ///< Plain decimal in the bid's own currency.
+  std::string_view price;  ///< Plain decimal in the bid's own currency.
   std::string_view currency;
-  std::string_view mbr;         ///< Clearing price over bid price.
+  std::string_view mbr;  ///< Clearing price over bid price.
   std::string_view loss;
   std::string_view min_to_win;
   std::string_view multiplier;
-  std::string_view imp_ts;      ///< Milliseconds since the epoch.
+  std::string_view imp_ts;  ///< Milliseconds since the epoch.
 };
 
 /// Where the text stands: values that enter a URL's query are percent-encoded; in markup a macro

@@ -13,21 +13,21 @@ namespace spillway::openrtb {
 
 /// What is wrong with a request, named by path, as the caller is told.
 struct FieldError {
-  std::string path;    ///< "imp[0].banner.w"; "" for the body as a whole.
-  std::string what;    ///< "must not be negative"
+  std::string path;  ///< "imp[0].banner.w"; "" for the body as a whole.
+  std::string what;  ///< "must not be negative"
 };
 
 /// Rules that an operator may switch: class "P" of the notes' table, off by default, and the
 /// choices that are policy.
 struct RequestPolicy {
-  bool require_inventory = false;       ///< One of site, app, dooh must be there.
+  bool require_inventory = false;  ///< One of site, app, dooh must be there.
   bool require_site_id_or_page = false;
-  bool require_banner_size = false;     ///< w and h, or format, unless instl.
-  bool refuse_banner_2_4_sizes = false; ///< wmin, wmax, hmin, hmax.
-  bool check_native = false;            ///< native.request by its own specification.
+  bool require_banner_size = false;      ///< w and h, or format, unless instl.
+  bool refuse_banner_2_4_sizes = false;  ///< wmin, wmax, hmin, hmax.
+  bool check_native = false;             ///< native.request by its own specification.
   bool refuse_metric = false;
-  size_t imps_kept = 40;                ///< Further ones are dropped with a warning.
-  size_t imps_max = 1000;               ///< More are refused.
+  size_t imps_kept = 40;   ///< Further ones are dropped with a warning.
+  size_t imps_max = 1000;  ///< More are refused.
 };
 
 enum class MediaType : uint8_t { kBanner = 1, kVideo = 2, kAudio = 4, kNative = 8 };
@@ -42,17 +42,17 @@ struct Size {
 /// One imp as routing and clearing need it.
 struct Imp {
   NodeId node = kAbsent;
-  std::string id;                  ///< Decoded.
-  uint8_t media = 0;               ///< Set of MediaType.
-  std::vector<Size> sizes;         ///< Banner: w/h and format. Flexible ratios are not in here.
-  std::vector<Size> ratios;        ///< format wratio:hratio.
-  std::vector<int32_t> ratio_wmin; ///< Beside `ratios`.
-  Size video_size;                 ///< 0x0 when absent.
+  std::string id;                   ///< Decoded.
+  uint8_t media = 0;                ///< Set of MediaType.
+  std::vector<Size> sizes;          ///< Banner: w/h and format. Flexible ratios are not in here.
+  std::vector<Size> ratios;         ///< format wratio:hratio.
+  std::vector<int32_t> ratio_wmin;  ///< Beside `ratios`.
+  Size video_size;                  ///< 0x0 when absent.
   base::Cpm floor;
   base::Currency floor_currency;
   bool secure = false;
   bool instl = false;
-  std::vector<int32_t> battr;      ///< Of banner, video, audio and native together.
+  std::vector<int32_t> battr;  ///< Of banner, video, audio and native together.
   std::vector<std::string> deal_ids;
   bool private_auction = false;
 };
@@ -61,21 +61,21 @@ struct Imp {
 struct RequestView {
   std::string id;
   NodeId imp_array = kAbsent;
-  std::vector<Imp> imps;           ///< Kept ones, in order.
+  std::vector<Imp> imps;  ///< Kept ones, in order.
   size_t imps_dropped = 0;
-  base::Duration tmax{};           ///< Zero when absent or 0.
-  int at = 0;                      ///< 0 when absent or 0; 1, 2.
+  base::Duration tmax{};  ///< Zero when absent or 0.
+  int at = 0;             ///< 0 when absent or 0; 1, 2.
   bool test = false;
-  bool debug = false;              ///< ext.debug true or 1.
+  bool debug = false;                      ///< ext.debug true or 1.
   std::vector<base::Currency> currencies;  ///< request.cur, USD alone when absent or empty.
-  std::vector<std::string> badv;   ///< Lower case, no leading "www.".
+  std::vector<std::string> badv;           ///< Lower case, no leading "www.".
   std::vector<std::string> bcat;
   int64_t cattax = 1;
   std::vector<std::string> wseat, bseat;
   enum class Inventory : uint8_t { kNone, kSite, kApp, kDooh };
   Inventory inventory = Inventory::kNone;
   std::string publisher_id;
-  std::string country;             ///< device.geo.country, else user.geo.country; as sent, upper case.
+  std::string country;  ///< device.geo.country, else user.geo.country; as sent, upper case.
   std::vector<std::string> warnings;
 
   /// Empties it, keeping memory where it can.

@@ -1,0 +1,243 @@
+#include "openrtb/json_text.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "openrtb/document.h"
+
+namespace spillway::openrtb {
+
+namespace {
+
+constexpr uint64_t kOnes = 0x0101010101010101ULL;
+constexpr uint64_t kHighs = 0x8080808080808080ULL;
+
+/// High bit set in every byte of `word` that is zero, exactly for the lowest one.
+constexpr uint64_t zeros(uint64_t word) { return (word - kOnes) & ~word & kHighs; }
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr int hex_value(char c) {
+  if (is_digit(c)) {
+    return c - '0';
+  }
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// The four hex digits at `at`; negative when they are none.
+constexpr int32_t hex4(const char* at) {
+  int32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int digit = hex_value(at[i]);
+    if (digit < 0) {
+      return -1;
+    }
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+void append_utf8(std::string& out, uint32_t code) {
+  const auto tail = [&out](uint32_t bits) { out += static_cast<char>(0x80 | (bits & 0x3f)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0 | (code >> 6));
+    tail(code);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xe0 | (code >> 12));
+    tail(code >> 6);
+    tail(code);
+  } else {
+    out += static_cast<char>(0xf0 | (code >> 18));
+    tail(code >> 12);
+    tail(code >> 6);
+    tail(code);
+  }
+}
+
+constexpr std::string_view kEscapeLetters = "\"\\/bfnrt";
+constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
+
+const char* skip_digits(const char* at, const char* end) {
+  while (at < end && is_digit(*at)) {
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace
+
+const char* find_special(const char* at, const char* end) {
+  // Eight bytes at a time: strings of OpenRTB are short, so wider registers win nothing.
+  while (at < end) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof(word));
+    const uint64_t hits = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) |
+                          ((word - kOnes * 0x20) & ~word & kHighs);
+    if (hits != 0) {
+      return at + std::countr_zero(hits) / 8;
+    }
+    at += sizeof(word);
+  }
+  return at;
+}
+
+const char* skip_escape(const char* at) {
+  if (at[1] != 'u') {
+    return at[1] != '\0' && kEscapeLetters.find(at[1]) != std::string_view::npos ? at + 2 : nullptr;
+  }
+  const int32_t unit = hex4(at + 2);
+  if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) {
+    return nullptr;
+  }
+  if (unit < 0xd800 || unit > 0xdbff) {
+    return at + 6;
+  }
+  if (at[6] != '\\' || at[7] != 'u') {
+    return nullptr;
+  }
+  const int32_t low = hex4(at + 8);
+  return low >= 0xdc00 && low <= 0xdfff ? at + 12 : nullptr;
+}
+
+const char* skip_number(const char* at, const char* end) {
+  if (at < end && *at == '-') {
+    ++at;
+  }
+  const char* const whole = at;
+  at = skip_digits(at, end);
+  if (at == whole || (*whole == '0' && at - whole > 1)) {
+    return nullptr;
+  }
+  if (at < end && *at == '.') {
+    const char* const fraction = ++at;
+    at = skip_digits(at, end);
+    if (at == fraction) {
+      return nullptr;
+    }
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    ++at;
+    if (at < end && (*at == '+' || *at == '-')) {
+      ++at;
+    }
+    const char* const exponent = at;
+    at = skip_digits(at, end);
+    if (at == exponent) {
+      return nullptr;
+    }
+  }
+  return at;
+}
+
+std::optional<int64_t> whole_number(std::string_view number) {
+  const char* const end = number.data() + number.size();
+  int64_t plain = 0;
+  const auto [stop, error] = std::from_chars(number.data(), end, plain);
+  if (error == std::errc{} && stop == end) {
+    return plain;
+  }
+  const bool negative = number.starts_with('-');
+  number.remove_prefix(negative ? 1 : 0);
+  const size_t mark = std::min(number.find_first_of("eE"), number.size());
+  int64_t exponent = 0;
+  if (mark < number.size()) {
+    const size_t sign = number[mark + 1] == '+' ? 1 : 0;
+    const auto parsed = std::from_chars(number.data() + mark + 1 + sign, end, exponent);
+    constexpr int64_t kFar = int64_t{1} << 40;  // Farther than any document is long.
+    exponent = parsed.ec == std::errc{} ? std::clamp(exponent, -kFar, kFar)
+                                        : (number[mark + 1] == '-' ? -kFar : kFar);
+  }
+  const std::string_view digits = number.substr(0, mark);
+  const size_t last = digits.find_last_not_of("0.");
+  if (last == std::string_view::npos) {
+    return 0;
+  }
+  const size_t point = std::min(digits.find('.'), digits.size());
+  // Power of ten of the last digit that is not zero.
+  const int64_t power =
+      exponent + (last < point ? static_cast<int64_t>(point - last) - 1
+                               : static_cast<int64_t>(point) - static_cast<int64_t>(last));
+  if (power < 0 || power > 18) {
+    return std::nullopt;
+  }
+  int64_t value = 0;
+  const auto push = [&value, negative](int digit) {
+    return !__builtin_mul_overflow(value, 10, &value) &&
+           !__builtin_add_overflow(value, negative ? -digit : digit, &value);
+  };
+  for (const char c : digits.substr(0, last + 1)) {
+    if (c != '.' && !push(c - '0')) {
+      return std::nullopt;
+    }
+  }
+  for (int64_t i = 0; i < power; ++i) {
+    if (!push(0)) {
+      return std::nullopt;
+    }
+  }
+  return value;
+}
+
+void append_unescaped(std::string& out, std::string_view raw) {
+  while (!raw.empty()) {
+    const size_t slash = raw.find('\\');
+    out.append(raw.substr(0, slash));
+    if (slash == std::string_view::npos) {
+      return;
+    }
+    raw.remove_prefix(slash);
+    if (raw[1] != 'u') {
+      out += kEscapeValues[kEscapeLetters.find(raw[1])];
+      raw.remove_prefix(2);
+      continue;
+    }
+    auto code = static_cast<uint32_t>(hex4(raw.data() + 2));
+    size_t length = 6;
+    if (code >= 0xd800 && code <= 0xdbff) {
+      code = 0x10000 + ((code - 0xd800) << 10) +
+             (static_cast<uint32_t>(hex4(raw.data() + 8)) - 0xdc00);
+      length = 12;
+    }
+    append_utf8(out, code);
+    raw.remove_prefix(length);
+  }
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  size_t done = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') {
+      continue;
+    }
+    out.append(text.substr(done, i - done));
+    done = i + 1;
+    out += '\\';
+    const size_t letter = kEscapeValues.find(text[i]);
+    if (letter != std::string_view::npos) {
+      out += kEscapeLetters[letter];
+    } else {
+      out += "u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 0xf];
+    }
+  }
+  out.append(text.substr(done));
+  out += '"';
+}
+
+}  // namespace spillway::openrtb
