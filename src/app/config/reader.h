@@ -19,8 +19,8 @@ namespace spillway::app {
 
 /// One thing wrong with a configuration: where, and what the rule is.
 struct ConfigProblem {
-  std::string key;   ///< "dsps[0].endpoint"
-  int line = 0;      ///< From 1; 0 when the key is not in the file.
+  std::string key;  ///< "dsps[0].endpoint"
+  int line = 0;     ///< From 1: of the key, of the mapping that lacks it; 0 when neither is there.
   std::string what;
 };
 
@@ -38,6 +38,11 @@ class ConfigReader {
   ConfigReader(std::string_view text, std::vector<ConfigProblem>& problems);
   ~ConfigReader();
   ConfigReader(ConfigReader&&) noexcept;
+
+  /// From now on every value asked for, here and in sections taken later, is written down as a path
+  /// with `[]` for any element and `*` for any free name: "dsps[].endpoint". `asked` must outlive
+  /// all readers. For the test that keeps the documentation true.
+  void record_asked(std::vector<std::string>& asked);
 
   void read(std::string_view key, std::string& out);
   void read(std::string_view key, bool& out);

@@ -23,7 +23,8 @@ struct BidChecks {
   Check bcat = Check::kEnforce;          ///< 209
   Check battr = Check::kEnforce;         ///< 210
   Check markup = Check::kEnforce;        ///< adm there (7).
-  bool allow_nurl_only = false;          ///< Markup by win notice: accepted without adm.
+  Check deal = Check::kEnforce;          ///< dealid offered in the imp (4); private auctions (213).
+  bool allow_nurl_only = false;          ///< Without adm: nurl (win notice) or adid (preloaded) do.
   bool require_crid = false;             ///< 8
   bool require_mtype = false;            ///< 204
   bool require_response_id = false;      ///< response.id equals request.id (3).

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/time.h"
 #include "net/http.h"
 #include "net/server.h"
 #include "resilience/guard.h"
@@ -13,9 +13,9 @@ namespace spillway::observe {
 
 /// What the admin listener shows and does; every function runs on the admin server's thread.
 struct AdminHooks {
-  std::function<std::string()> metrics;       ///< Body of GET /metrics.
-  std::function<bool()> ready;                ///< GET /readyz: 200 or 503.
-  std::function<std::string()> circuits;      ///< JSON of GET /admin/circuits.
+  std::function<std::string()> metrics;   ///< Body of GET /metrics.
+  std::function<bool()> ready;            ///< GET /readyz: 200 or 503.
+  std::function<std::string()> circuits;  ///< JSON of GET /admin/circuits.
   /// POST /admin/circuits?key=...: empty when done, else what is wrong.
   std::function<std::string(std::string_view key, resilience::Mode mode, base::Duration lasting,
                             std::string_view why)>
@@ -25,10 +25,20 @@ struct AdminHooks {
 };
 
 /// Answers one admin request: /metrics, /healthz, /readyz, /admin/circuits, /admin/reload; 404 and
-/// 405 otherwise. Never throws; bad JSON or fields are 400 with a sentence naming the field.
+/// 405 otherwise. Never throws.
+///
+/// POST /admin/circuits?key=dsp/region/path takes {"mode": "enforce" | "shadow" | "disabled" |
+/// "forced_open", "for": "10m", "why": "..."}: `for` in ms, s, m, h or d, from 1 s to 30 d, 1 h
+/// when absent; `why` is required, at most 200 bytes. Bad JSON, unknown or wrong fields are 400
+/// with a sentence naming the field; what a hook refuses is 422 with the hook's own words; a POST
+/// with an `Origin` (a web page's, not an operator's) is 403; a hook that throws is 500.
 void answer_admin(const AdminHooks& hooks, const net::Request& request, net::Reply reply);
 
-/// {"circuits":[{"key":...,"state":...,"mode":...,...}]} of every guard, in order of key.
+/// The same as a value: what answer_admin would send.
+[[nodiscard]] net::Response admin_response(const AdminHooks& hooks, const net::Request& request);
+
+/// {"circuits":[{"key":...,"state":...,"mode":...,...}]} of every guard, in order of key. Times in
+/// milliseconds; counts since the start under "admitted", "refused" (by code) and "outcomes".
 [[nodiscard]] std::string circuits_json(const resilience::Registry& registry);
 
 }  // namespace spillway::observe

@@ -17,21 +17,21 @@ namespace spillway::exchange::clearing {
 
 /// One bid of one DSP, judged. Nodes index the answer's document.
 struct Bid {
-  uint32_t dsp = 0;                 ///< Index into Snapshot::dsps.
-  uint32_t answer = 0;              ///< Caller's number of the answer it came in.
+  uint32_t dsp = 0;     ///< Index into Snapshot::dsps.
+  uint32_t answer = 0;  ///< Caller's number of the answer it came in.
   openrtb::NodeId node = openrtb::kAbsent;
-  std::string id;                   ///< Decoded.
-  std::string seat;                 ///< Decoded; the DSP's default when the answer has none.
-  uint32_t imp = 0;                 ///< Index into RequestView::imps; kNoImp when impid is unknown.
-  std::string impid;                ///< As given, decoded.
-  base::Cpm price;                  ///< Rounded down to whole micros.
+  std::string id;     ///< Decoded.
+  std::string seat;   ///< Decoded; the DSP's default when the answer has none.
+  uint32_t imp = 0;   ///< Index into RequestView::imps; kNoImp when impid is unknown.
+  std::string impid;  ///< As given, decoded.
+  base::Cpm price;    ///< Rounded down to whole micros.
   base::Currency currency;
   openrtb::MediaType media = openrtb::MediaType::kBanner;
-  openrtb::Size size;               ///< 0x0 when the bid says none.
+  openrtb::Size size;  ///< 0x0 when the bid says none.
   std::string deal_id;
   openrtb::Loss loss = openrtb::Loss::kWon;  ///< kWon until something speaks against it.
-  bool duplicate = false;           ///< Refused as seatnonbid 302.
-  uint16_t warnings = 0;            ///< Bit set of checks in mode warn that failed; see Warning.
+  bool duplicate = false;                    ///< Refused as seatnonbid 302.
+  uint16_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
 
   static constexpr uint32_t kNoImp = 0xffffffff;
 
@@ -39,45 +39,64 @@ struct Bid {
 };
 
 enum class Warning : uint16_t {
-  kSize = 1, kSecure = 2, kBadv = 4, kBcat = 8, kBattr = 16, kMarkup = 32, kAdomainType = 64,
+  kSize = 1,
+  kSecure = 2,
+  kBadv = 4,
+  kBcat = 8,
+  kBattr = 16,
+  kMarkup = 32,
+  kAdomainType = 64,
+  kDeal = 128,
 };
 
 /// One answer read: what it is, and its bids in document order.
 struct Answer {
   AnswerKind kind = AnswerKind::kNone;
-  std::string bidid;                ///< response.bidid, decoded.
-  int nbr = -1;                     ///< response.nbr, -1 when absent.
-  size_t bids_over_cap = 0;         ///< Dropped beyond BidChecks::bids_per_answer.
+  std::string bidid;         ///< response.bidid, decoded.
+  int nbr = -1;              ///< response.nbr, -1 when absent.
+  size_t bids_over_cap = 0;  ///< Dropped beyond BidChecks::bids_per_answer.
   std::vector<Bid> bids;
 
   void clear();
+
+  std::string scratch;              ///< Memory of read_answer, kept between answers.
+  std::vector<uint64_t> id_hashes;  ///< The same, of numbers.
 };
 
 /// Reads and judges the body of a 200 answer: walks it into `document`, finds every bid and sets
-/// its loss. A malformed body has no bids. Bids that are null or no objects are skipped, others
-/// are kept with their reason, so that nothing disappears silently.
-/// `body` needs Document::kPadding readable bytes behind it. No allocation beyond the strings.
-void read_answer(std::string_view body, const openrtb::RequestView& request,
-                 const DspConfig& dsp, uint32_t dsp_index, uint32_t answer_index,
-                 openrtb::Document& document, Answer& out);
+/// its loss: the first of the rules, in the order of docs/bid_validation.md, that speaks against
+/// it. A malformed body has no bids. Bids that are null or no objects are skipped, others are kept
+/// with their reason, so that nothing disappears silently. Of the valid bids of one seat on one imp
+/// the best `bids_per_seat_and_imp` stay, the others are outbid (102) already here. `body` needs
+/// Document::kPadding readable bytes behind it. No allocation beyond the strings. Cost: linear in
+/// the body.
+void read_answer(std::string_view body, const openrtb::RequestView& request, const DspConfig& dsp,
+                 uint32_t dsp_index, uint32_t answer_index, openrtb::Document& document,
+                 Answer& out);
 
 /// What one imp's auction came to.
 struct Cleared {
   static constexpr uint32_t kNobody = 0xffffffff;
-  uint32_t winner = kNobody;        ///< Index into the bids handed in.
-  base::Cpm price;                  ///< What the winner pays, in its currency.
-  base::Cpm min_to_win;             ///< Of the winner (notes 1.9's table); zero without a rival.
+  uint32_t winner = kNobody;  ///< Index into the bids handed in.
+  base::Cpm price;            ///< What the winner pays, in its currency.
+  base::Cpm min_to_win;       ///< Of the winner (notes 1.9's table); zero without a rival.
 };
 
 struct Rules {
-  int at = 1;                       ///< 1 or 2.
-  int64_t increment_micros = 10'000;///< Second price: added to the second bid, never above own bid.
-  uint64_t seed = 0;                ///< Ties: least hash(seed, imp id, seat, bid id) wins.
+  int at = 1;  ///< 1 or 2.
+  int64_t increment_micros =
+      10'000;         ///< Second price: added to the second bid, never above own bid.
+  uint64_t seed = 0;  ///< Ties: least hash(seed, imp id, seat, bid id) wins.
 };
 
 /// Clears every imp over the valid bids of all answers, in place: losers get their loss reason
-/// (outbid 102, beyond bids_per_seat_and_imp too); order of `bids` does not matter to the result.
-/// One Cleared per imp, in order.
+/// (outbid 102). One Cleared per imp, in order. The order of `bids` does not matter to the result,
+/// and stays as it is.
+///
+/// The first of the request's currencies that has a valid bid is the imp's; bids in another one
+/// have no rate (526). The best price wins, whoever else bids: the second bid may be of the same
+/// seat. First price: pays its own. Second price: max(second bid, floor) plus the increment, never
+/// more than its own. An `at` other than 2 is first price. Cost: linear in bids and imps.
 void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<Bid*>& bids,
            std::vector<Cleared>& out);
 

@@ -1,0 +1,260 @@
+#include "app/config/dsp_config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "app/config/guard_config.h"
+#include "app/config/url.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+void read_name(ConfigReader& reader, std::string_view key, std::string& out) {
+  reader.read(key, out);
+  if (reader.has(key) && !is_name(out)) {
+    reader.problem(key, fmt::format("must be 1 to 64 of a-z, 0-9, _ and -, is \"{}\"", out));
+  }
+}
+
+void read_check(ConfigReader& reader, std::string_view key, exchange::Check& out) {
+  auto choice = static_cast<size_t>(out);
+  reader.read_choice(key, {"skip", "warn", "enforce"}, choice);
+  out = static_cast<exchange::Check>(choice);
+}
+
+void read_checks(ConfigReader reader, exchange::BidChecks& out) {
+  read_check(reader, "size", out.size);
+  read_check(reader, "secure", out.secure);
+  read_check(reader, "badv", out.badv);
+  read_check(reader, "bcat", out.bcat);
+  read_check(reader, "battr", out.battr);
+  read_check(reader, "markup", out.markup);
+  reader.read("allow_nurl_only", out.allow_nurl_only);
+  reader.read("require_crid", out.require_crid);
+  reader.read("require_mtype", out.require_mtype);
+  reader.read("require_response_id", out.require_response_id);
+  reader.read("allow_duplicate_bid_id", out.allow_duplicate_bid_id);
+  reader.read("currency_from_request_only", out.currency_from_request_only);
+  reader.read_cpm("price_cap", out.price_cap);
+  reader.read("bids_per_answer", out.bids_per_answer, 1, 10'000);
+  reader.read("bids_per_seat_and_imp", out.bids_per_seat_and_imp, 1, 100);
+  uint64_t adm_bytes = out.adm_bytes;
+  reader.read_bytes("adm_bytes", adm_bytes, 1 << 10, 16 << 20);
+  out.adm_bytes = static_cast<uint32_t>(adm_bytes);
+  reader.finish();
+}
+
+bool parse_size(std::string_view text, openrtb::Size& out) {
+  const size_t x = text.find('x');
+  if (x == std::string_view::npos) {
+    return false;
+  }
+  const auto number = [](std::string_view part, int32_t& value) {
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc() && rest == part.data() + part.size() && value > 0;
+  };
+  return number(text.substr(0, x), out.w) && number(text.substr(x + 1), out.h);
+}
+
+void read_routing(ConfigReader reader, exchange::Routing& out) {
+  reader.read("countries", out.countries);
+  for (const auto& country : out.countries) {
+    if (country.size() != 3 ||
+        !std::ranges::all_of(country, [](char c) { return c >= 'A' && c <= 'Z'; })) {
+      reader.problem("countries", fmt::format("must be ISO 3166-1 alpha-3 codes in upper case, "
+                                              "such as DEU; \"{}\" is none",
+                                              country));
+    }
+  }
+  std::vector<std::string> sizes;
+  reader.read("sizes", sizes);
+  for (const auto& text : sizes) {
+    if (!parse_size(text, out.sizes.emplace_back())) {
+      reader.problem("sizes", fmt::format("must be sizes such as 300x250; \"{}\" is none", text));
+    }
+  }
+  reader.read("publishers_allow", out.publishers_allow);
+  reader.read("publishers_deny", out.publishers_deny);
+  reader.read("share_ratio", out.share_ratio, 0.0, 1.0);
+  reader.finish();
+}
+
+void read_url(ConfigReader& reader, std::string_view key, exchange::Endpoint& out) {
+  std::string text;
+  reader.read(key, text);
+  if (!reader.has(key)) {
+    reader.problem("", fmt::format("must have {}: an http URL", key));
+    return;
+  }
+  if (text.empty()) {
+    return;  // said already
+  }
+  auto url = parse_http_url(text);
+  if (!url) {
+    reader.problem(key, std::move(url.error()));
+    return;
+  }
+  out.host = std::move(url->host);
+  out.port = url->port;
+  out.target = std::move(url->target);
+}
+
+struct Inherited {
+  const resilience::SettingsPatch& defaults;
+  resilience::SettingsPatch dsp;
+  std::map<std::string, resilience::SettingsPatch, std::less<>> regions;
+};
+
+void settle_guard(ConfigReader& reader, const Inherited& inherited,
+                  const resilience::SettingsPatch& own, exchange::Endpoint& out) {
+  static const resilience::SettingsPatch kNothing;
+  const auto region = inherited.regions.find(out.region);
+  const auto* region_patch = region == inherited.regions.end() ? &kNothing : &region->second;
+  out.guard = flatten({&inherited.defaults, &inherited.dsp, region_patch, &own});
+  for (const auto& problem : resilience::validate(out.guard)) {
+    reader.problem(
+        "", fmt::format("its guard settings as inherited: {}: {}", problem.key, problem.what));
+  }
+}
+
+void read_endpoint(ConfigReader& reader, const Inherited& inherited, exchange::Endpoint& out) {
+  read_url(reader, "url", out);
+  read_name(reader, "region", out.region);
+  read_name(reader, "path", out.path);
+  out.media = read_media(reader, "media", out.media);
+  resilience::SettingsPatch own;
+  auto guard = reader.section("guard");
+  read_guard(guard, own);
+  guard.finish();
+  settle_guard(reader, inherited, own, out);
+  reader.finish();
+}
+
+void read_endpoints(ConfigReader& reader, const Inherited& inherited, exchange::DspConfig& out) {
+  auto entries = reader.list("endpoints");
+  if (reader.has("endpoint") || !reader.has("endpoints")) {
+    auto& endpoint = out.endpoints.emplace_back();
+    read_url(reader, "endpoint", endpoint);
+    settle_guard(reader, inherited, {}, endpoint);
+    if (reader.has("endpoints")) {
+      reader.problem("endpoints", "stands beside endpoint: write one of the two");
+    }
+  }
+  std::set<std::string> keys;
+  for (auto& entry : entries) {
+    auto& endpoint = out.endpoints.emplace_back();
+    read_endpoint(entry, inherited, endpoint);
+    if (!keys.insert(endpoint.region + "/" + endpoint.path).second) {
+      entry.problem("", fmt::format("region {} and path {} stand twice in this DSP",
+                                    endpoint.region, endpoint.path));
+    }
+  }
+  if (out.endpoints.empty()) {
+    reader.problem("endpoints", "must name at least one endpoint");
+  }
+  for (auto& endpoint : out.endpoints) {
+    endpoint.guard_key = fmt::format("{}/{}/{}", out.name, endpoint.region, endpoint.path);
+  }
+}
+
+// The contract is the DSP's, guards are its endpoints': each gets an equal part, so that the sum
+// never passes what was signed.
+void deal_contract(exchange::DspConfig& dsp, bool has_qps) {
+  if (!has_qps) {
+    return;
+  }
+  const auto parts = static_cast<uint32_t>(dsp.endpoints.size());
+  for (auto& endpoint : dsp.endpoints) {
+    if (endpoint.guard.qps != 0 && parts > 1) {
+      endpoint.guard.qps = std::max(1U, endpoint.guard.qps / parts);
+    }
+  }
+}
+
+}  // namespace
+
+uint8_t read_media(ConfigReader& reader, std::string_view key, uint8_t fallback) {
+  static constexpr std::string_view kNames[] = {"banner", "video", "audio", "native"};
+  std::vector<std::string> names;
+  reader.read(key, names);
+  if (!reader.has(key)) {
+    return fallback;
+  }
+  unsigned media = 0;
+  for (const auto& name : names) {
+    const auto* found = std::ranges::find(kNames, std::string_view(name));
+    if (found == std::end(kNames)) {
+      reader.problem(key,
+                     fmt::format("must be among banner, video, audio, native; is \"{}\"", name));
+    } else {
+      media |= 1U << (found - kNames);
+    }
+  }
+  if (names.empty()) {
+    reader.problem(key, "must name at least one of banner, video, audio, native");
+  }
+  return static_cast<uint8_t>(media);
+}
+
+void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
+              exchange::DspConfig& out, ExpectedTraffic& expected) {
+  read_name(reader, "name", out.name);
+  if (!reader.has("name")) {
+    reader.problem("", "must have a name");
+  }
+  out.seat = out.name;
+  reader.read("seat", out.seat);
+  size_t version = 1;
+  reader.read_choice("openrtb", {"2.5", "2.6"}, version);
+  out.openrtb = version == 0 ? "2.5" : "2.6";
+
+  Inherited inherited{.defaults = defaults, .dsp = {}, .regions = {}};
+  auto guard = reader.section("guard");
+  read_guard(guard, inherited.dsp);
+  guard.finish();
+  uint32_t qps = 0;
+  reader.read("qps", qps, 0, 10'000'000);
+  if (reader.has("qps")) {
+    inherited.dsp.qps = qps;
+  }
+  uint32_t max_in_flight = 0;
+  reader.read("max_in_flight", max_in_flight, 0, 100'000);
+  if (reader.has("max_in_flight")) {
+    inherited.dsp.max_in_flight = max_in_flight;
+  }
+  for (auto& [name, region] : reader.entries("regions")) {
+    auto region_guard = region.section("guard");
+    read_guard(region_guard, inherited.regions[name]);
+    region_guard.finish();
+    region.finish();
+  }
+  read_endpoints(reader, inherited, out);
+  deal_contract(out, reader.has("qps"));
+  read_routing(reader.section("routing"), out.routing);
+  read_checks(reader.section("checks"), out.checks);
+  reader.read("max_connections", out.max_connections, 1, 20'000);
+  reader.read("max_handshakes", out.max_handshakes, 1, 1'000);
+  uint64_t answer_bytes = out.answer_bytes;
+  reader.read_bytes("answer_bytes", answer_bytes, 1 << 10, 64 << 20);
+  out.answer_bytes = static_cast<uint32_t>(answer_bytes);
+  reader.read("idle_timeout", out.idle_timeout, 1s, 10min);
+  auto expect = reader.section("expect");
+  expect.read("qps", expected.qps, 0, 10'000'000);
+  expect.read("latency", expected.latency, 1ms, 10s);
+  expect.finish();
+  reader.finish();
+}
+
+}  // namespace spillway::app

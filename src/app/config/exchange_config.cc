@@ -1,0 +1,269 @@
+#include "app/config/exchange_config.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "app/config/dsp_config.h"
+#include "app/config/guard_config.h"
+#include "app/config/url.h"
+#include "base/hash.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <typename Size>
+void read_size(ConfigReader& reader, std::string_view key, Size& out, uint64_t low, uint64_t high) {
+  uint64_t value = out;
+  reader.read_bytes(key, value, low, high);
+  out = static_cast<Size>(value);
+}
+
+template <typename Count>
+void read_count(ConfigReader& reader, std::string_view key, Count& out, uint32_t low,
+                uint32_t high) {
+  auto value = static_cast<uint32_t>(out);
+  reader.read(key, value, low, high);
+  out = static_cast<Count>(value);
+}
+
+void read_listen(ConfigReader& reader, std::string& out, bool loopback_only) {
+  reader.read("listen", out);
+  const auto address = parse_listen(out);
+  if (!address) {
+    reader.problem(
+        "listen",
+        fmt::format("must be an address and a port, such as 127.0.0.1:8080 or [::1]:0; is \"{}\"",
+                    out));
+  } else if (loopback_only && !address->loopback) {
+    reader.problem("listen",
+                   "must be a loopback address, or allow_remote: true beside it: whoever reaches "
+                   "it can open circuits");
+  }
+}
+
+void read_limits(ConfigReader reader, net::ServerLimits& out) {
+  read_size(reader, "header_bytes", out.header_bytes, 1 << 10, 1 << 20);
+  read_count(reader, "header_count", out.header_count, 8, 1'000);
+  read_size(reader, "body_bytes", out.body_bytes, 1 << 10, 64 << 20);
+  read_count(reader, "pipeline", out.pipeline, 1, 64);
+  read_size(reader, "worker_bytes", out.worker_bytes, 1 << 20, uint64_t{64} << 30);
+  read_count(reader, "connections", out.connections, 1, 1'000'000);
+  reader.read("header_timeout", out.header_timeout, 10ms, 5min);
+  reader.read("body_timeout", out.body_timeout, 10ms, 5min);
+  reader.read("idle_timeout", out.idle_timeout, 1s, 1h);
+  reader.read("write_timeout", out.write_timeout, 10ms, 5min);
+  reader.finish();
+}
+
+void read_exchange(ConfigReader reader, ExchangeConfig& out) {
+  read_listen(reader, out.listen, false);
+  out.workers = std::max(1U, std::thread::hardware_concurrency());
+  reader.read("workers", out.workers, 1, 256);
+  auto level = static_cast<size_t>(out.log_level);
+  reader.read_choice("log_level", {"debug", "info", "warn", "error"}, level);
+  out.log_level = static_cast<LogLevel>(level);
+  reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
+  read_limits(reader.section("limits"), out.limits);
+  reader.finish();
+}
+
+void read_admin(ConfigReader reader, ExchangeConfig& out) {
+  reader.read("allow_remote", out.admin_allow_remote);
+  read_listen(reader, out.admin_listen, !out.admin_allow_remote);
+  reader.finish();
+}
+
+void read_timing(ConfigReader reader, exchange::Timing& out) {
+  reader.read("tmax_default", out.tmax_default, 10ms, 60s);
+  reader.read("tmax_max", out.tmax_max, 10ms, 60s);
+  reader.read("ask_min", out.ask_min, 1ms, 10s);
+  if (out.tmax_default > out.tmax_max) {
+    reader.problem("tmax_default", "must not be more than tmax_max");
+  }
+  reader.finish();
+}
+
+void read_validation(ConfigReader reader, openrtb::RequestPolicy& out) {
+  reader.read("require_inventory", out.require_inventory);
+  reader.read("require_site_id_or_page", out.require_site_id_or_page);
+  reader.read("require_banner_size", out.require_banner_size);
+  reader.read("refuse_banner_2_4_sizes", out.refuse_banner_2_4_sizes);
+  reader.read("check_native", out.check_native);
+  reader.read("refuse_metric", out.refuse_metric);
+  read_count(reader, "imps_kept", out.imps_kept, 1, 1'000);
+  read_count(reader, "imps_max", out.imps_max, 1, 10'000);
+  if (out.imps_kept > out.imps_max) {
+    reader.problem("imps_kept", "must not be more than imps_max");
+  }
+  reader.finish();
+}
+
+void read_shedding(ConfigReader reader, Shedding& out) {
+  auto level_1 = reader.section("level_1");
+  level_1.read("queue_age", out.level_1_queue_age, 1ms, 1s);
+  level_1.read("in_flight", out.level_1_in_flight, 1, 100'000);
+  level_1.finish();
+  auto level_2 = reader.section("level_2");
+  level_2.read("queue_age", out.level_2_queue_age, 1ms, 1s);
+  level_2.read("in_flight", out.level_2_in_flight, 1, 100'000);
+  level_2.read_bytes("bytes", out.level_2_bytes, 1 << 20, uint64_t{64} << 30);
+  if (out.level_2_queue_age < out.level_1_queue_age) {
+    level_2.problem("queue_age", "must not be less than that of level_1");
+  }
+  if (out.level_2_in_flight < out.level_1_in_flight) {
+    level_2.problem("in_flight", "must not be less than that of level_1");
+  }
+  level_2.finish();
+  reader.finish();
+}
+
+void read_recorder(ConfigReader reader, RecorderSettings& out) {
+  reader.read("path", out.path);
+  reader.read("sample_ratio", out.sample_ratio, 0.0, 1.0);
+  reader.read("queue", out.queue, 16, 1'000'000);
+  if (!reader.has("path") && (reader.has("sample_ratio") || reader.has("queue"))) {
+    reader.problem("", "must have a path: without one nothing is recorded");
+  }
+  reader.finish();
+}
+
+void read_fallback(ConfigReader& reader, std::string_view key, exchange::Fallback& out) {
+  auto choice = static_cast<size_t>(out);
+  reader.read_choice(key, {"pass", "house"}, choice);
+  out = static_cast<exchange::Fallback>(choice);
+}
+
+void read_account(ConfigReader& reader, exchange::Account& out) {
+  reader.read("publisher", out.publisher);
+  auto fallback = reader.section("fallback");
+  read_fallback(fallback, "no_bid", out.on_no_bid);
+  read_fallback(fallback, "degraded", out.on_degraded);
+  read_fallback(fallback, "shed", out.on_shed);
+  fallback.finish();
+  size_t no_bid = out.no_bid_as_200 ? 1 : 0;
+  reader.read_choice("no_bid", {"204", "200"}, no_bid);
+  out.no_bid_as_200 = no_bid == 1;
+  size_t auction = out.auction == 2 ? 1 : 0;
+  reader.read_choice("auction", {"first", "second"}, auction);
+  out.auction = auction == 1 ? 2 : 1;
+  base::Cpm increment{out.second_price_increment_micros};
+  reader.read_cpm("second_price_increment", increment);
+  out.second_price_increment_micros = increment.micros;
+  reader.read("response_margin", out.response_margin, 0ms, 1s);
+  reader.finish();
+}
+
+// The entry without a publisher is the default account; the others begin as copies of it.
+void read_accounts(ConfigReader& root, std::vector<exchange::Account>& out) {
+  out.emplace_back();
+  auto entries = root.list("accounts");
+  const auto is_default = [](const ConfigReader& entry) { return !entry.has("publisher"); };
+  const auto fallback = std::ranges::find_if(entries, is_default);
+  if (fallback != entries.end()) {
+    read_account(*fallback, out[0]);
+  }
+  std::set<std::string> publishers;
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    if (entry == fallback) {
+      continue;
+    }
+    if (is_default(*entry)) {
+      entry->problem("", "must have a publisher: there is a default account already");
+      continue;
+    }
+    exchange::Account account = out[0];
+    read_account(*entry, account);
+    if (account.publisher.empty()) {
+      entry->problem("publisher", "must not be empty: leave it out for the default account");
+    } else if (!publishers.insert(account.publisher).second) {
+      entry->problem("publisher", fmt::format("\"{}\" stands twice", account.publisher));
+    }
+    out.push_back(std::move(account));
+  }
+}
+
+void read_house_ads(ConfigReader& root, std::vector<exchange::HouseAd>& out) {
+  for (auto& reader : root.list("house_ads")) {
+    auto& ad = out.emplace_back();
+    size_t type = 0;
+    reader.read_choice("type", {"banner", "video", "audio", "native"}, type);
+    ad.type = static_cast<openrtb::MediaType>(1U << type);
+    read_count(reader, "w", ad.w, 1, 20'000);
+    read_count(reader, "h", ad.h, 1, 20'000);
+    if (ad.type == openrtb::MediaType::kBanner && (!reader.has("w") || !reader.has("h"))) {
+      reader.problem("", "must have w and h: a banner is matched by its size");
+    }
+    reader.read("adm", ad.adm);
+    if (ad.adm.empty()) {
+      reader.problem("", "must have adm: the markup shown");
+    }
+    reader.read("adomain", ad.adomain);
+    reader.read("cat", ad.cat);
+    reader.finish();
+  }
+}
+
+void read_dsps(ConfigReader& root, const resilience::SettingsPatch& defaults, ExchangeConfig& out) {
+  struct Entry {
+    exchange::DspConfig dsp;
+    ExpectedTraffic expected;
+  };
+
+  std::vector<Entry> entries;
+  std::set<std::string> names;
+  for (auto& reader : root.list("dsps")) {
+    auto& entry = entries.emplace_back();
+    read_dsp(reader, defaults, entry.dsp, entry.expected);
+    if (!entry.dsp.name.empty() && !names.insert(entry.dsp.name).second) {
+      reader.problem("name", fmt::format("\"{}\" stands twice", entry.dsp.name));
+    }
+  }
+  std::ranges::sort(entries, {},
+                    [](const Entry& entry) -> const std::string& { return entry.dsp.name; });
+  for (auto& entry : entries) {
+    out.snapshot.dsps.push_back(std::move(entry.dsp));
+    out.expected.push_back(entry.expected);
+  }
+}
+
+}  // namespace
+
+ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigProblem>& problems,
+                                    std::vector<std::string>* asked) {
+  ExchangeConfig config;
+  ConfigReader root(text, problems);
+  if (asked != nullptr) {
+    root.record_asked(*asked);
+  }
+  const bool readable = problems.empty();
+  read_exchange(root.section("exchange"), config);
+  read_admin(root.section("admin"), config);
+  read_timing(root.section("timing"), config.snapshot.timing);
+  read_validation(root.section("validation"), config.snapshot.request_policy);
+  read_shedding(root.section("shedding"), config.shedding);
+  read_recorder(root.section("recorder"), config.recorder);
+  resilience::SettingsPatch defaults;
+  auto guards = root.section("guards");
+  read_guard(guards, defaults);
+  guards.finish();
+  read_dsps(root, defaults, config);
+  read_accounts(root, config.snapshot.accounts);
+  read_house_ads(root, config.snapshot.house_ads);
+  root.read("house_seat", config.snapshot.house_seat);
+  if (readable && !root.has("dsps") && !root.has("house_ads")) {
+    root.problem("",
+                 "names neither dsps nor house_ads: there is nobody to ask and nothing to show");
+  }
+  root.finish();
+  std::ranges::stable_sort(problems, {}, &ConfigProblem::line);
+  config.snapshot.text = text;
+  config.snapshot.hash = base::hash64(text);
+  return config;
+}
+
+}  // namespace spillway::app

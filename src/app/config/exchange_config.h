@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/config/reader.h"
+#include "base/time.h"
+#include "exchange/snapshot.h"
+#include "net/server.h"
+
+namespace spillway::app {
+
+/// When a worker stops taking on whole auctions. Each worker judges itself.
+struct Shedding {
+  /// A request that waited longer than this before it was read is answered after its walk, with
+  /// the account's shed fallback. Larger: more work is taken on late. [1 ms, 1 s].
+  base::Duration level_1_queue_age = std::chrono::milliseconds(30);
+  uint32_t level_1_in_flight = 2'000;  ///< Unanswered auctions of a worker. [1, 100 000].
+  /// Beyond these a canned no-bid is given before the walk.
+  base::Duration level_2_queue_age = std::chrono::milliseconds(80);
+  uint32_t level_2_in_flight = 4'000;  ///< Also the most auctions a worker keeps memory for.
+  uint64_t level_2_bytes = 192 << 20;  ///< Buffered request and answer bytes of a worker.
+};
+
+/// The auction log.
+struct RecorderSettings {
+  std::string path;           ///< Empty: nothing is recorded.
+  double sample_ratio = 1.0;  ///< Share of the auctions.
+  uint32_t queue = 1'024;  ///< Records waiting for the writer, a worker; beyond: dropped, counted.
+};
+
+/// What an operator expects of a DSP, for the connection plan alone.
+struct ExpectedTraffic {
+  uint32_t qps = 0;  ///< 0: not said.
+  base::Duration latency = std::chrono::milliseconds(80);
+};
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarn, kError };
+
+/// One whole configuration of `spillway exchange`: docs/configuration.md has every key.
+struct ExchangeConfig {
+  std::string listen = "127.0.0.1:8080";
+  std::string admin_listen = "127.0.0.1:9901";
+  bool admin_allow_remote = false;
+  uint32_t workers = 0;  ///< Never 0 once read: as many as there are processors.
+  LogLevel log_level = LogLevel::kInfo;
+  base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
+  net::ServerLimits limits;
+  Shedding shedding;
+  RecorderSettings recorder;
+  std::vector<ExpectedTraffic> expected;  ///< Beside snapshot.dsps.
+  exchange::Snapshot snapshot;
+};
+
+/// Reads `text`; everything wrong is appended to `problems`, and the result may be used only when
+/// there is nothing. `asked`, when given, collects every key path read
+/// (ConfigReader::record_asked).
+[[nodiscard]] ExchangeConfig read_exchange_config(std::string_view text,
+                                                  std::vector<ConfigProblem>& problems,
+                                                  std::vector<std::string>* asked = nullptr);
+
+}  // namespace spillway::app

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/config/reader.h"
+#include "resilience/settings.h"
+
+namespace spillway::app {
+
+/// Reads the keys of one `guard:` mapping that are there. Does not finish the reader.
+void read_guard(ConfigReader& reader, resilience::SettingsPatch& patch);
+
+/// What `patches` say over the defaults, later ones last.
+[[nodiscard]] resilience::Settings flatten(
+    std::initializer_list<const resilience::SettingsPatch*> patches);
+
+}  // namespace spillway::app

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "base/money.h"
+#include "exchange/classify.h"
+#include "exchange/clearing/bid.h"
+#include "exchange/clearing/bid_fields.h"
+#include "exchange/clearing/bid_rules.h"
+#include "exchange/snapshot.h"
+#include "openrtb/codes.h"
+#include "openrtb/document.h"
+#include "openrtb/keys.h"
+#include "openrtb/validate.h"
+
+namespace spillway::exchange::clearing {
+
+namespace {
+
+using openrtb::Key;
+using openrtb::Kind;
+using openrtb::Loss;
+using openrtb::NodeId;
+
+/// The answer's currency: USD when it names none. False when what it names is no code.
+bool read_currency(const openrtb::Document& document, NodeId cur, base::Currency& out) {
+  out = base::Currency{};
+  if (cur == openrtb::kAbsent) {
+    return true;
+  }
+  const std::string_view text = document.raw_string(cur);
+  if (text.empty()) {
+    return document.is(cur, Kind::kString);
+  }
+  if (text.size() != out.code.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char upper = text[i] >= 'a' && text[i] <= 'z' ? static_cast<char>(text[i] - 32) : text[i];
+    if (upper < 'A' || upper > 'Z') {
+      return false;
+    }
+    out.code[i] = upper;
+  }
+  return true;
+}
+
+/// One answer being read: the context of its bids.
+class Reader {
+ public:
+  Reader(const openrtb::RequestView& request, const DspConfig& dsp,
+         const openrtb::Document& document, Answer& out)
+      : request_(request), dsp_(dsp), document_(document), out_(out) {}
+
+  /// False when it is no bid response.
+  bool read(uint32_t dsp_index, uint32_t answer_index) {
+    const NodeId root = document_.root();
+    if (!document_.is(root, Kind::kObject)) {
+      return false;
+    }
+    first_.dsp = dsp_index;
+    first_.answer = answer_index;
+    const NodeId seatbids = document_.find(root, Key::seatbid);
+    if (seatbids != openrtb::kAbsent && !document_.is(seatbids, Kind::kArray)) {
+      return false;
+    }
+    document_.append_string(document_.find(root, Key::bidid), out_.bidid);
+    const int64_t nbr = document_.integer(document_.find(root, Key::nbr)).value_or(-1);
+    out_.nbr = nbr >= 0 && nbr <= 65'535 ? static_cast<int>(nbr) : -1;
+    currency_known_ = read_currency(document_, document_.find(root, Key::cur), first_.currency);
+    id_matches_ = document_.equals(document_.find(root, Key::id), request_.id);
+    for (const NodeId seatbid : document_.children(seatbids)) {
+      if (!document_.is(seatbid, Kind::kNull) && !read_seat(seatbid)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool read_seat(NodeId seatbid) {
+    const NodeId bids = document_.find(seatbid, Key::bid);
+    if (!document_.is(seatbid, Kind::kObject) ||
+        (bids != openrtb::kAbsent && !document_.is(bids, Kind::kArray))) {
+      return false;
+    }
+    first_.seat.clear();
+    document_.append_string(document_.find(seatbid, Key::seat), first_.seat);
+    if (first_.seat.empty()) {
+      first_.seat = dsp_.seat.empty() ? dsp_.name : dsp_.seat;
+    }
+    for (const NodeId node : document_.children(bids)) {
+      if (!document_.is(node, Kind::kObject)) {
+        continue;
+      }
+      if (out_.bids.size() >= dsp_.checks.bids_per_answer) {
+        ++out_.bids_over_cap;
+        continue;
+      }
+      read_bid(node);
+    }
+    return true;
+  }
+
+  void read_bid(NodeId node) {
+    Bid& bid = out_.bids.emplace_back(first_);
+    bid.node = node;
+    bid.imp = Bid::kNoImp;
+    const BidFields fields = read_fields(document_, node);
+    const RuleInput input{.document = document_,
+                          .request = request_,
+                          .dsp = dsp_,
+                          .fields = fields,
+                          .currency_known = currency_known_,
+                          .scratch = out_.scratch};
+    bid.loss = judge(input, bid);
+    if (dsp_.checks.require_response_id && !id_matches_) {
+      bid.loss = Loss::kInvalidResponse;
+    }
+    bid.duplicate = !dsp_.checks.allow_duplicate_bid_id && seen_before(bid);
+  }
+
+  /// Whether an earlier bid of this answer, good or bad, has the same id.
+  bool seen_before(const Bid& bid) {
+    const uint64_t hash = base::hash64(bid.id);
+    auto& hashes = out_.id_hashes;
+    bool seen = false;
+    for (size_t i = 0; i < hashes.size() && !seen; ++i) {
+      seen = hashes[i] == hash && !bid.id.empty() && out_.bids[i].id == bid.id;
+    }
+    hashes.push_back(hash);
+    return seen;
+  }
+
+  const openrtb::RequestView& request_;
+  const DspConfig& dsp_;
+  const openrtb::Document& document_;
+  Answer& out_;
+  Bid first_;  ///< What all bids of the answer, then of the seat, begin with.
+  bool currency_known_ = false;
+  bool id_matches_ = false;
+};
+
+bool same_slot(const Bid& a, const Bid& b) { return a.imp == b.imp && a.seat == b.seat; }
+
+/// Whether `a` is kept rather than `b`, of the same seat and imp.
+bool kept_before(const Bid& a, const Bid& b) {
+  if (a.price != b.price) {
+    return a.price > b.price;
+  }
+  return a.id != b.id ? a.id < b.id : a.node < b.node;
+}
+
+/// Valid bids of one seat on one imp beyond the best `kept` are outbid by their own. `order` is
+/// memory.
+void keep_the_best(uint32_t kept, std::vector<Bid>& bids, std::vector<uint64_t>& order) {
+  if (bids.size() <= kept) {
+    return;
+  }
+  order.clear();
+  for (size_t i = 0; i < bids.size(); ++i) {
+    if (bids[i].valid()) {
+      order.push_back(i);
+    }
+  }
+  std::ranges::sort(order, [&bids](uint64_t i, uint64_t j) {
+    const Bid& a = bids[i];
+    const Bid& b = bids[j];
+    if (a.imp != b.imp) {
+      return a.imp < b.imp;
+    }
+    return a.seat != b.seat ? a.seat < b.seat : kept_before(a, b);
+  });
+  uint32_t run = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    run = i > 0 && same_slot(bids[order[i - 1]], bids[order[i]]) ? run + 1 : 1;
+    if (run > kept) {
+      bids[order[i]].loss = Loss::kOutbid;
+    }
+  }
+}
+
+}  // namespace
+
+void Answer::clear() {
+  kind = AnswerKind::kNone;
+  bidid.clear();
+  nbr = -1;
+  bids_over_cap = 0;
+  bids.clear();
+  scratch.clear();
+  id_hashes.clear();
+}
+
+void read_answer(std::string_view body, const openrtb::RequestView& request, const DspConfig& dsp,
+                 uint32_t dsp_index, uint32_t answer_index, openrtb::Document& document,
+                 Answer& out) {
+  out.clear();
+  if (const auto walked = document.walk(body); !walked.has_value()) {
+    const bool says_nothing = walked.error() == openrtb::WalkErrc::kEmpty;
+    out.kind = says_nothing ? AnswerKind::kNoBid : AnswerKind::kMalformed;
+    return;
+  }
+  if (!Reader(request, dsp, document, out).read(dsp_index, answer_index)) {
+    out.clear();
+    out.kind = AnswerKind::kMalformed;
+    return;
+  }
+  out.kind = out.bids.empty() ? AnswerKind::kNoBid : AnswerKind::kBids;
+  keep_the_best(dsp.checks.bids_per_seat_and_imp, out.bids, out.id_hashes);
+}
+
+}  // namespace spillway::exchange::clearing

@@ -1,0 +1,68 @@
+#include "exchange/clearing/bid_fields.h"
+
+#include "openrtb/document.h"
+#include "openrtb/keys.h"
+
+namespace spillway::exchange::clearing {
+
+namespace {
+
+using openrtb::Key;
+using openrtb::NodeId;
+
+NodeId* field_of(BidFields& fields, Key key) {
+  switch (key) {
+    case Key::id:
+      return &fields.id;
+    case Key::impid:
+      return &fields.impid;
+    case Key::price:
+      return &fields.price;
+    case Key::adm:
+      return &fields.adm;
+    case Key::nurl:
+      return &fields.nurl;
+    case Key::adid:
+      return &fields.adid;
+    case Key::adomain:
+      return &fields.adomain;
+    case Key::cat:
+      return &fields.cat;
+    case Key::cattax:
+      return &fields.cattax;
+    case Key::attr:
+      return &fields.attr;
+    case Key::crid:
+      return &fields.crid;
+    case Key::dealid:
+      return &fields.dealid;
+    case Key::mtype:
+      return &fields.mtype;
+    case Key::w:
+      return &fields.w;
+    case Key::h:
+      return &fields.h;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+BidFields read_fields(const openrtb::Document& document, NodeId bid) {
+  BidFields fields;
+  for (const NodeId member : document.children(bid)) {
+    const openrtb::Node& node = document.node(member);
+    NodeId* const field = field_of(fields, node.key);
+    if (field != nullptr && node.kind != openrtb::Kind::kNull) {
+      *field = member;
+    }
+  }
+  return fields;
+}
+
+bool is_text(const openrtb::Document& document, NodeId node) {
+  return document.is(node, openrtb::Kind::kString) && !document.raw_string(node).empty();
+}
+
+}  // namespace spillway::exchange::clearing

@@ -1,0 +1,337 @@
+#include "exchange/clearing/bid_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/decimal.h"
+#include "exchange/clearing/bid.h"
+#include "exchange/clearing/bid_fields.h"
+#include "exchange/clearing/blocklist.h"
+#include "exchange/clearing/markup.h"
+#include "exchange/snapshot.h"
+#include "openrtb/codes.h"
+#include "openrtb/document.h"
+#include "openrtb/validate.h"
+
+namespace spillway::exchange::clearing {
+
+namespace {
+
+using openrtb::Imp;
+using openrtb::Kind;
+using openrtb::Loss;
+using openrtb::MediaType;
+using openrtb::NodeId;
+
+constexpr uint8_t bit(MediaType type) { return static_cast<uint8_t>(type); }
+
+const Imp& imp_of(const RuleInput& input, const Bid& bid) { return input.request.imps[bid.imp]; }
+
+/// A broken rule, as strictly as the DSP's switch says.
+Loss broken(Check mode, Warning warning, Loss loss, Bid& bid) {
+  if (mode == Check::kWarn) {
+    bid.warnings = static_cast<uint16_t>(bid.warnings | static_cast<uint16_t>(warning));
+  }
+  return mode == Check::kEnforce ? loss : Loss::kWon;
+}
+
+/// Calls `visit(element)` for the elements of an array, or for the value itself when a peer left
+/// the brackets out, until one is true.
+template <typename Visit>
+bool any_element(const openrtb::Document& document, NodeId value, Visit visit) {
+  if (value == openrtb::kAbsent) {
+    return false;
+  }
+  if (!document.is(value, Kind::kArray)) {
+    return visit(value);
+  }
+  for (const NodeId element : document.children(value)) {
+    if (visit(element)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view decoded(const RuleInput& input, NodeId text) {
+  if (!input.document.is(text, Kind::kString) || !input.document.node(text).escaped) {
+    return input.document.raw_string(text);
+  }
+  input.scratch.clear();
+  input.document.append_string(text, input.scratch);
+  return input.scratch;
+}
+
+Loss identity(const RuleInput& input, Bid& bid) {
+  const openrtb::Document& document = input.document;
+  document.append_string(input.fields.id, bid.id);
+  document.append_string(input.fields.impid, bid.impid);
+  if (document.is(input.fields.impid, Kind::kString)) {
+    const auto& imps = input.request.imps;
+    const auto found = std::ranges::find(imps, bid.impid, &Imp::id);
+    bid.imp = found == imps.end() ? Bid::kNoImp : static_cast<uint32_t>(found - imps.begin());
+  }
+  return bid.id.empty() || bid.imp == Bid::kNoImp ? Loss::kInvalidResponse : Loss::kWon;
+}
+
+Loss seat(const RuleInput& input, Bid& bid) {
+  const auto holds = [&bid](const std::vector<std::string>& seats) {
+    return std::ranges::find(seats, bid.seat) != seats.end();
+  };
+  const bool allowed = input.request.wseat.empty() || holds(input.request.wseat);
+  return allowed && !holds(input.request.bseat) ? Loss::kWon : Loss::kSeatBlocked;
+}
+
+Loss price(const RuleInput& input, Bid& bid) {
+  if (!input.document.is(input.fields.price, Kind::kNumber)) {
+    return Loss::kMissingPrice;
+  }
+  const std::string_view text = input.document.raw(input.fields.price);
+  if (text.starts_with('-')) {
+    return Loss::kInvalidResponse;
+  }
+  const auto micros = base::parse_micros(text, base::Rounding::kDown);
+  if (!micros.has_value()) {
+    return Loss::kPriceSanity;
+  }
+  bid.price = base::Cpm{*micros};
+  if (bid.price > input.dsp.checks.price_cap) {
+    return Loss::kPriceSanity;
+  }
+  if (bid.price.micros == 0 && imp_of(input, bid).floor.micros <= 0) {
+    return Loss::kInvalidResponse;
+  }
+  return Loss::kWon;
+}
+
+Loss currency(const RuleInput& input, Bid& bid) {
+  const auto& allowed = input.request.currencies;
+  const bool in_request = std::ranges::find(allowed, bid.currency) != allowed.end();
+  if (!input.currency_known || (input.dsp.checks.currency_from_request_only && !in_request)) {
+    return Loss::kNoFxRate;
+  }
+  return Loss::kWon;
+}
+
+Loss floor(const RuleInput& input, Bid& bid) {
+  const Imp& imp = imp_of(input, bid);
+  if (imp.floor.micros <= 0) {
+    return Loss::kWon;
+  }
+  if (imp.floor_currency != bid.currency) {
+    return Loss::kNoFxRate;
+  }
+  return bid.price < imp.floor ? Loss::kBelowFloor : Loss::kWon;
+}
+
+Loss markup(const RuleInput& input, Bid& bid) {
+  const openrtb::Document& document = input.document;
+  const BidChecks& checks = input.dsp.checks;
+  if (document.raw_string(input.fields.adm).size() > checks.adm_bytes) {
+    return Loss::kCreativeGeneral;
+  }
+  const bool elsewhere = checks.allow_nurl_only && (is_text(document, input.fields.nurl) ||
+                                                    is_text(document, input.fields.adid));
+  if (is_text(document, input.fields.adm) || elsewhere) {
+    return Loss::kWon;
+  }
+  return broken(checks.markup, Warning::kMarkup, Loss::kMissingMarkup, bid);
+}
+
+Loss crid(const RuleInput& input, Bid& /*bid*/) {
+  const bool there = is_text(input.document, input.fields.crid) ||
+                     input.document.is(input.fields.crid, Kind::kNumber);
+  return there || !input.dsp.checks.require_crid ? Loss::kWon : Loss::kMissingCrid;
+}
+
+Loss deal(const RuleInput& input, Bid& bid) {
+  const openrtb::Document& document = input.document;
+  const Imp& imp = imp_of(input, bid);
+  const NodeId id = input.fields.dealid;
+  const Check mode = input.dsp.checks.deal;
+  document.append_string(id, bid.deal_id);
+  if (bid.deal_id.empty() && (id == openrtb::kAbsent || document.is(id, Kind::kString))) {
+    return imp.private_auction ? broken(mode, Warning::kDeal, Loss::kNotAllowedInDeal, bid)
+                               : Loss::kWon;
+  }
+  const bool offered = std::ranges::find(imp.deal_ids, bid.deal_id) != imp.deal_ids.end();
+  return offered ? Loss::kWon : broken(mode, Warning::kDeal, Loss::kInvalidDeal, bid);
+}
+
+/// The bid's own word; nullopt for none, and for values the list does not have.
+std::optional<MediaType> told_media(const RuleInput& input) {
+  constexpr std::array<MediaType, 4> kByMtype = {MediaType::kBanner, MediaType::kVideo,
+                                                 MediaType::kAudio, MediaType::kNative};
+  const auto mtype = input.document.integer(input.fields.mtype);
+  if (!mtype.has_value() || *mtype < 1 || *mtype > 4) {
+    return std::nullopt;
+  }
+  return kByMtype[static_cast<size_t>(*mtype - 1)];
+}
+
+/// What the markup looks like; nullopt when it does not tell.
+std::optional<MediaType> seen_media(const RuleInput& input, uint8_t offered) {
+  switch (sniff(decoded(input, input.fields.adm))) {
+    case MarkupKind::kVast: {
+      const bool audio_only =
+          (offered & bit(MediaType::kVideo)) == 0 && (offered & bit(MediaType::kAudio)) != 0;
+      return audio_only ? MediaType::kAudio : MediaType::kVideo;
+    }
+    case MarkupKind::kNative:
+      return MediaType::kNative;
+    case MarkupKind::kHtml:
+      return MediaType::kBanner;
+    case MarkupKind::kUnknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+Loss media(const RuleInput& input, Bid& bid) {
+  const uint8_t offered = imp_of(input, bid).media;
+  const auto told = told_media(input);
+  if (!told.has_value() && input.dsp.checks.require_mtype) {
+    return Loss::kFormat;
+  }
+  // The lowest type offered: the only one, or for markup that does not tell the banner first.
+  const auto lowest = static_cast<MediaType>(offered & (~offered + 1));
+  const bool single = (offered & (offered - 1)) == 0;
+  if (told.has_value()) {
+    bid.media = *told;
+  } else if (single && offered != 0) {
+    bid.media = lowest;
+  } else {
+    const auto seen = seen_media(input, offered);
+    bid.media = seen.value_or(offered != 0 ? lowest : MediaType::kBanner);
+  }
+  return offered == 0 || (offered & bit(bid.media)) != 0 ? Loss::kWon : Loss::kFormat;
+}
+
+bool size_offered(const Imp& imp, const openrtb::Size& size) {
+  if (imp.sizes.empty() && imp.ratios.empty()) {
+    return true;
+  }
+  if (std::ranges::find(imp.sizes, size) != imp.sizes.end()) {
+    return true;
+  }
+  for (size_t i = 0; i < imp.ratios.size(); ++i) {
+    const openrtb::Size& ratio = imp.ratios[i];
+    const int64_t skew = int64_t{size.w} * ratio.h - int64_t{size.h} * ratio.w;
+    const bool wide_enough = i >= imp.ratio_wmin.size() || size.w >= imp.ratio_wmin[i];
+    // Whole pixels: off by less than one of them on either side.
+    if (wide_enough && std::abs(skew) < std::max(ratio.w, ratio.h)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A dimension: 0 when absent or 0, nullopt when it is no size.
+std::optional<int32_t> dimension(const openrtb::Document& document, NodeId node) {
+  constexpr int64_t kLargest = 1'000'000;
+  if (node == openrtb::kAbsent) {
+    return 0;
+  }
+  const auto value = document.integer(node);
+  if (!value.has_value() || *value < 0 || *value > kLargest) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(*value);
+}
+
+Loss size(const RuleInput& input, Bid& bid) {
+  const auto w = dimension(input.document, input.fields.w);
+  const auto h = dimension(input.document, input.fields.h);
+  bid.size = openrtb::Size{.w = w.value_or(0), .h = h.value_or(0)};
+  if (bid.media != MediaType::kBanner) {
+    return Loss::kWon;
+  }
+  const bool readable = w.has_value() && h.has_value();
+  const bool unsaid = readable && bid.size == openrtb::Size{};
+  if (unsaid || (readable && size_offered(imp_of(input, bid), bid.size))) {
+    return Loss::kWon;
+  }
+  return broken(input.dsp.checks.size, Warning::kSize, Loss::kSize, bid);
+}
+
+Loss secure(const RuleInput& input, Bid& bid) {
+  const Check mode = input.dsp.checks.secure;
+  if (mode == Check::kSkip || !imp_of(input, bid).secure) {
+    return Loss::kWon;
+  }
+  // Most markup is cleared undecoded: without "\u" no escape can hide the letters of "http:".
+  const std::string_view raw = input.document.raw_string(input.fields.adm);
+  if (!mentions_http(raw) && raw.find("\\u") == std::string_view::npos) {
+    return Loss::kWon;
+  }
+  if (!loads_insecurely(decoded(input, input.fields.adm))) {
+    return Loss::kWon;
+  }
+  return broken(mode, Warning::kSecure, Loss::kNotSecure, bid);
+}
+
+Loss advertiser(const RuleInput& input, Bid& bid) {
+  const openrtb::Document& document = input.document;
+  const NodeId adomain = input.fields.adomain;
+  if (adomain != openrtb::kAbsent && !document.is(adomain, Kind::kArray)) {
+    (void)broken(Check::kWarn, Warning::kAdomainType, Loss::kInvalidAdomain, bid);
+  }
+  const Check mode = input.dsp.checks.badv;
+  if (mode == Check::kSkip || input.request.badv.empty()) {
+    return Loss::kWon;
+  }
+  const bool blocked = any_element(document, adomain, [&input](NodeId domain) {
+    return domain_blocked(decoded(input, domain), input.request.badv);
+  });
+  return blocked ? broken(mode, Warning::kBadv, Loss::kAdvertiser, bid) : Loss::kWon;
+}
+
+Loss category(const RuleInput& input, Bid& bid) {
+  constexpr int64_t kContentTaxonomy1 = 1;
+  const Check mode = input.dsp.checks.bcat;
+  if (mode == Check::kSkip || input.request.bcat.empty()) {
+    return Loss::kWon;
+  }
+  const int64_t taxonomy = input.document.integer(input.fields.cattax).value_or(kContentTaxonomy1);
+  if (taxonomy != input.request.cattax) {
+    return Loss::kWon;
+  }
+  const bool blocked = any_element(input.document, input.fields.cat, [&](NodeId cat) {
+    return category_blocked(decoded(input, cat), input.request.bcat, taxonomy == kContentTaxonomy1);
+  });
+  return blocked ? broken(mode, Warning::kBcat, Loss::kCategory, bid) : Loss::kWon;
+}
+
+Loss attribute(const RuleInput& input, Bid& bid) {
+  const Check mode = input.dsp.checks.battr;
+  const auto& battr = imp_of(input, bid).battr;
+  if (mode == Check::kSkip || battr.empty()) {
+    return Loss::kWon;
+  }
+  const bool blocked = any_element(input.document, input.fields.attr, [&](NodeId attr) {
+    const auto value = input.document.integer(attr);
+    return value.has_value() && std::ranges::find(battr, *value) != battr.end();
+  });
+  return blocked ? broken(mode, Warning::kBattr, Loss::kAttribute, bid) : Loss::kWon;
+}
+
+}  // namespace
+
+Loss judge(const RuleInput& input, Bid& bid) {
+  constexpr std::array kRules = {identity, seat,  price, currency, floor,      markup,   crid,
+                                 deal,     media, size,  secure,   advertiser, category, attribute};
+  for (const auto rule : kRules) {
+    if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
+      return loss;
+    }
+  }
+  return Loss::kWon;
+}
+
+}  // namespace spillway::exchange::clearing
