@@ -1,0 +1,313 @@
+// CPU of one auction in the exchange over that of a bare relay moving the same bytes, at fan-out 1,
+// 5 and 20: interleaved runs against one farm of DSPs that bid at once. User and system time of the
+// server's process only. With --callgrind, user instructions of an auction too.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "relay_floor/client.h"
+#include "relay_floor/farm.h"
+#include "relay_floor/process.h"
+#include "relay_floor/wire.h"
+
+namespace spillway::relay_floor {
+namespace {
+
+struct Options {
+  std::string exchange;
+  std::string relay;
+  std::vector<size_t> fanouts = {1, 5, 20};
+  size_t auctions = 1000;  ///< Of one run.
+  double rate_per_s = 400;
+  size_t rounds = 7;
+  bool smoke = false;
+  bool callgrind = false;
+  bool gate = false;
+};
+
+/// Highest ratio allowed, by fan-out.
+const std::map<size_t, double> kBars = {{5, 1.5}, {20, 1.35}};
+
+/// Measured of one server, over all its runs.
+struct Side {
+  std::vector<double> cpu_us;  ///< Of an auction, one a round.
+  double asks = 0;             ///< Of an auction, the last round's, like what follows.
+  double ask_bytes = 0;
+  double answer_bytes = 0;
+  double instructions = 0;  ///< Of an auction in user mode; 0 when not measured.
+};
+
+struct Row {
+  size_t fanout = 0;
+  Side relay;
+  Side exchange;
+  std::vector<double> ratios;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const size_t half = values.size() / 2;
+  return values.empty()           ? 0
+         : values.size() % 2 == 1 ? values[half]
+                                  : (values[half - 1] + values[half]) / 2;
+}
+
+/// Files of one run of the bench, gone with it.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "relay_floor.XXXXXX").string();
+    require(::mkdtemp(name.data()) != nullptr, "no temporary folder");
+    folder_ = name;
+  }
+
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  [[nodiscard]] std::string path(std::string_view name) const { return folder_ / name; }
+
+  [[nodiscard]] std::string write(std::string_view name, std::string_view text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string exchange_config(const Farm& farm) {
+  std::string text =
+      "exchange: { listen: 127.0.0.1:0, workers: 1 }\n"
+      "admin:    { listen: 127.0.0.1:0 }\n"
+      "dsps:\n";
+  for (size_t dsp = 0; dsp < farm.ports().size(); ++dsp) {
+    text += fmt::format("  - {{ name: dsp{:02}, endpoint: \"http://127.0.0.1:{}/bid\" }}\n", dsp,
+                        farm.ports()[dsp]);
+  }
+  return text;
+}
+
+/// Both servers of one fan-out, and the farm they ask.
+class Bench {
+ public:
+  Bench(const Options& options, size_t fanout) : options_(options), farm_(fanout), fanout_(fanout) {
+    exchange_command_ = {options.exchange, "--config",
+                         scratch_.write("exchange.yaml", exchange_config(farm_))};
+  }
+
+  Row run() {
+    Process exchange(exchange_command_, scratch_.path("exchange.err"));
+    const LoadResult warm =
+        checked(exchange.port(), options_.auctions / 4 + 20, options_.rate_per_s);
+    require_relay_command(farm_.first_ask(), warm.last_answer);
+    Process relay(relay_command_, scratch_.path("relay.err"));
+    static_cast<void>(checked(relay.port(), options_.auctions / 4 + 20, options_.rate_per_s));
+    Row row{.fanout = fanout_, .relay = {}, .exchange = {}, .ratios = {}};
+    for (size_t round = 0; round < options_.rounds; ++round) {
+      measure(relay, row.relay);
+      measure(exchange, row.exchange);
+      row.ratios.push_back(row.exchange.cpu_us.back() / row.relay.cpu_us.back());
+    }
+    exchange.stop();
+    relay.stop();
+    if (options_.callgrind) {
+      row.relay.instructions = instructions(relay_command_);
+      row.exchange.instructions = instructions(exchange_command_);
+    }
+    return row;
+  }
+
+  /// The relay alone, with bytes like the exchange's.
+  double relay_alone_us() {
+    const std::string request = auction_request();
+    require_relay_command(request, Farm::answer_of(0));
+    Process relay(relay_command_, scratch_.path("relay.err"));
+    Side side;
+    measure(relay, side);
+    return side.cpu_us.back();
+  }
+
+ private:
+  void require_relay_command(const std::string& ask, const std::string& answer) {
+    require(message_bytes(ask) == ask.size(), "no request of the exchange was seen");
+    relay_command_ = {options_.relay, scratch_.write("ask", ask), scratch_.write("answer", answer)};
+    for (const uint16_t port : farm_.ports()) {
+      relay_command_.push_back(fmt::format("{}", port));
+    }
+  }
+
+  /// Runs auctions, every one of which must be answered 200 after asking every DSP.
+  LoadResult checked(uint16_t port, size_t auctions, double rate_per_s) {
+    const uint64_t asks = farm_.asks();
+    LoadResult result = drive({.port = port,
+                               .auctions = auctions,
+                               .rate_per_s = rate_per_s,
+                               .connections = rate_per_s > 0 ? size_t{16} : size_t{1}});
+    require(result.answered == auctions,
+            fmt::format("{} of {} auctions were answered 200, {} otherwise; the last answer: {}",
+                        result.answered, auctions, result.failed, result.last_answer));
+    const double asked = static_cast<double>(farm_.asks() - asks) / static_cast<double>(auctions);
+    require(asked >= 0.98 * static_cast<double>(fanout_),
+            fmt::format("only {:.2f} of {} DSPs were asked an auction", asked, fanout_));
+    return result;
+  }
+
+  void measure(const Process& server, Side& side) {
+    const auto per_auction = [&](double amount) {
+      return amount / static_cast<double>(options_.auctions);
+    };
+    const double cpu_us = server.cpu_us();
+    const uint64_t asks = farm_.asks();
+    const uint64_t ask_bytes = farm_.ask_bytes();
+    const LoadResult result = checked(server.port(), options_.auctions, options_.rate_per_s);
+    side.cpu_us.push_back(per_auction(server.cpu_us() - cpu_us));
+    side.asks = per_auction(static_cast<double>(farm_.asks() - asks));
+    side.ask_bytes = per_auction(static_cast<double>(farm_.ask_bytes() - ask_bytes));
+    side.answer_bytes = per_auction(static_cast<double>(result.answer_bytes));
+  }
+
+  /// User instructions of one more auction: a long run minus a short one, so that start and end,
+  /// the same in both, fall out.
+  double instructions(const std::vector<std::string>& command) {
+    constexpr size_t kFew = 50;
+    constexpr size_t kMany = 250;
+    return (total_instructions(command, kMany) - total_instructions(command, kFew)) /
+           static_cast<double>(kMany - kFew);
+  }
+
+  double total_instructions(const std::vector<std::string>& command, size_t auctions) {
+    const std::string file = scratch_.path("callgrind.out");
+    std::vector<std::string> watched = {"valgrind", "--tool=callgrind",
+                                        "--callgrind-out-file=" + file};
+    watched.insert(watched.end(), command.begin(), command.end());
+    Process server(watched, scratch_.path("valgrind.err"));
+    static_cast<void>(checked(server.port(), auctions, 0));
+    server.stop();
+    return callgrind_instructions(file);
+  }
+
+  const Options& options_;
+  Farm farm_;
+  size_t fanout_;
+  Scratch scratch_;
+  std::vector<std::string> exchange_command_;
+  std::vector<std::string> relay_command_;
+};
+
+std::optional<double> bar_of(const Row& row) {
+  const auto at = kBars.find(row.fanout);
+  return at == kBars.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool held(const Row& row) { return median(row.ratios) <= bar_of(row).value_or(1e9); }
+
+void print_table(const std::vector<Row>& rows) {
+  fmt::print("{:>7} {:>12} {:>12} {:>7} {:>13} {:>6} {:>5}   bytes an auction to DSPs, to caller\n",
+             "fan-out", "relay", "exchange", "ratio", "of rounds", "bar", "held");
+  for (const Row& row : rows) {
+    const auto bar = bar_of(row);
+    fmt::print(
+        "{:>7} {:>9.1f} us {:>9.1f} us {:>7.2f} {:>13} {:>6} {:>5}   {:.0f}, {:.0f} / {:.0f}, "
+        "{:.0f}\n",
+        row.fanout, median(row.relay.cpu_us), median(row.exchange.cpu_us), median(row.ratios),
+        fmt::format("{:.2f} to {:.2f}", std::ranges::min(row.ratios), std::ranges::max(row.ratios)),
+        bar ? fmt::format("{:.2f}", *bar) : "-",
+        !bar        ? "-"
+        : held(row) ? "yes"
+                    : "NO",
+        row.relay.ask_bytes, row.relay.answer_bytes, row.exchange.ask_bytes,
+        row.exchange.answer_bytes);
+    if (row.exchange.instructions > 0) {
+      fmt::print("{:>7} {:>9.1f} k  {:>9.1f} k  user instructions an auction (callgrind)\n", "",
+                 row.relay.instructions / 1e3, row.exchange.instructions / 1e3);
+    }
+  }
+}
+
+std::string json(const std::vector<Row>& rows) {
+  const auto side = [](const Side& of) {
+    return fmt::format(
+        R"({{"cpu_us":{:.2f},"asks":{:.3f},"ask_bytes":{:.1f},"answer_bytes":{:.1f},"user_instructions":{:.0f}}})",
+        median(of.cpu_us), of.asks, of.ask_bytes, of.answer_bytes, of.instructions);
+  };
+  std::vector<std::string> parts;
+  for (const Row& row : rows) {
+    const auto bar = bar_of(row);
+    parts.push_back(fmt::format(
+        R"({{"fanout":{},"relay":{},"exchange":{},"ratio":{:.3f},"rounds":[{:.3f}],"bar":{},"held":{}}})",
+        row.fanout, side(row.relay), side(row.exchange), median(row.ratios),
+        fmt::join(row.ratios, ","), bar ? fmt::format("{}", *bar) : "null", held(row)));
+  }
+  return fmt::format(R"({{"bench":"relay_floor","rows":[{}]}})", fmt::join(parts, ","));
+}
+
+int run(Options options) {
+  if (options.smoke) {
+    options.fanouts = {2};
+    options.auctions = 40;
+    options.rounds = 1;
+  }
+  if (::access(options.exchange.c_str(), X_OK) != 0) {
+    fmt::print("relay_floor: skipped: {} is not built; the relay alone at fan-out {}: {:.1f} us\n",
+               options.exchange, options.fanouts.front(),
+               Bench(options, options.fanouts.front()).relay_alone_us());
+    return options.smoke ? 0 : 1;
+  }
+  if (options.callgrind && std::system("valgrind --version >/dev/null 2>&1") != 0) {
+    fmt::print("relay_floor: no valgrind here: user instructions are not counted\n");
+    options.callgrind = false;
+  }
+  std::vector<Row> rows;
+  for (const size_t fanout : options.fanouts) {
+    rows.push_back(Bench(options, fanout).run());
+  }
+  print_table(rows);
+  fmt::print("{}\n", json(rows));
+  return options.gate && !std::ranges::all_of(rows, held) ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace spillway::relay_floor
+
+int main(int count, char** values) {
+  namespace fs = std::filesystem;
+  spillway::relay_floor::Options options;
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  options.relay = here / "bare_relay";
+  options.exchange = here.parent_path().parent_path() / "libexec" / "spillway-exchange";
+  CLI::App app("CPU of an auction in the exchange over that of a bare relay of the same bytes");
+  app.add_option("--exchange", options.exchange, "The exchange's program")->capture_default_str();
+  app.add_option("--relay", options.relay, "The bare relay's program")->capture_default_str();
+  app.add_option("--fanout", options.fanouts, "DSPs asked an auction, e.g. 1,5,20")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100));
+  app.add_option("--auctions", options.auctions, "Auctions of one run")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--rate", options.rate_per_s, "Auctions a second")->check(CLI::Range(1.0, 1e5));
+  app.add_option("--rounds", options.rounds, "Runs of each server")->check(CLI::Range(1, 1000));
+  app.add_flag("--callgrind", options.callgrind, "Count user instructions too (slow)");
+  app.add_flag("--gate", options.gate, "Fail when a bar is not held");
+  app.add_flag("--smoke", options.smoke, "A tiny run; passes when the exchange is not built");
+  CLI11_PARSE(app, count, values);
+  return spillway::relay_floor::run(options);
+}
