@@ -50,14 +50,14 @@ struct Plan {
 /// (calls = bids + no_bids + bad_requests + errors + hung + reset), and with the other side's
 /// counters. The driver counts what became of each on the wire.
 struct PartnerAccount {
-  base::Counter calls;                              ///< Whole requests read.
-  base::Counter bids, no_bids, bad_requests;        ///< Calls planned to be answered so.
-  base::Counter errors, hung, reset;                ///< 5xx, 429 and garbage; hang; reset.
-  std::array<base::Counter, kFaultKinds> faults;    ///< Calls hit, by fault.
-  base::Counter bids_sent;                          ///< Bids within the bid answers.
-  base::Counter connections, refused_while_closed;  ///< By the driver from here on.
-  base::Counter answered;                           ///< Last byte accepted by the kernel.
-  base::Counter abandoned;                          ///< Caller gone before that.
+  base::Counter calls;                            ///< Whole requests read.
+  base::Counter bids, no_bids, bad_requests;      ///< Calls planned to be answered so.
+  base::Counter errors, hung, reset;              ///< 5xx, 429 and garbage; hang; reset.
+  std::array<base::Counter, kFaultKinds> faults;  ///< Calls hit, by fault.
+  base::Counter bids_sent;                        ///< Bids within the bid answers.
+  base::Counter connections;                      ///< Accepted; by the driver from here on.
+  base::Counter answered;                         ///< Last byte accepted by the kernel.
+  base::Counter abandoned;                        ///< Connection ended before that.
 };
 
 /// Decides each call of one partner. Pure: time and seed come in, a plan goes out; the simulator
