@@ -1,7 +1,11 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/money.h"
@@ -78,6 +82,9 @@ struct RequestView {
   std::string country;  ///< device.geo.country, else user.geo.country; as sent, upper case.
   std::vector<std::string> warnings;
 
+  /// Imps of earlier requests, kept for their memory.
+  std::vector<Imp> spare_imps;
+
   /// Empties it, keeping memory where it can.
   void clear();
 };
@@ -85,13 +92,20 @@ struct RequestView {
 /// Checks a walked request and fills `out`. tmax: a fraction is floored; 0 and absent are zero;
 /// negative or not a number is an error. at: 0 is absent; other than 1 and 2 is an error.
 /// Negative floors are errors. `cur` is folded to upper case; only unknown codes is an error.
-/// The first error in document order of the rules is returned.
+/// Types and ranges are checked first, in document order, then the rules that need more than one
+/// member; the first error is returned, and `out` then means nothing. Memory of `out` is reused.
 [[nodiscard]] base::Result<void, FieldError> read_request(const Document& document,
                                                           const RequestPolicy& policy,
                                                           RequestView& out);
 
+/// The refusal of a body that could not be walked.
+[[nodiscard]] FieldError field_error(WalkErrc error);
+
 /// {"error":{"field":"imp[0].banner.w","what":"..."}}
 [[nodiscard]] std::string error_json(const FieldError& error);
+
+/// A currency code from a string node, folded to upper case; nullopt when it is no known code.
+[[nodiscard]] std::optional<base::Currency> currency_of(const Document& document, NodeId id);
 
 /// Whether three letters are an ISO 4217 code of a currency in use.
 [[nodiscard]] bool known_currency(const base::Currency& currency);

@@ -1,0 +1,362 @@
+#include "openrtb/fields.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/decimal.h"
+#include "openrtb/document.h"
+#include "openrtb/keys.h"
+
+namespace spillway::openrtb {
+
+namespace {
+
+/// The object a member stands in. kOpaque is an object nothing is known about.
+enum class In : uint8_t {
+  kOpaque,
+  kRequest,
+  kImp,
+  kMetric,
+  kQty,
+  kBanner,
+  kFormat,
+  kVideo,
+  kAudio,
+  kNative,
+  kPmp,
+  kDeal,
+  kSite,
+  kApp,
+  kDooh,
+  kPublisher,
+  kContent,
+  kNetwork,
+  kDevice,
+  kSua,
+  kGeo,
+  kUser,
+  kUserExt,
+  kEid,
+  kUid,
+  kData,
+  kSegment,
+  kRegs,
+  kRegsExt,
+  kSource,
+  kSourceExt,
+  kSchain,
+  kNode,
+  kCount
+};
+
+enum class Type : uint8_t {
+  kAny,
+  kString,
+  kInteger,
+  kNonNegative,  ///< An integer, from 0 to 2^31 - 1.
+  kFlag,         ///< 0 or 1.
+  kNumber,
+  kFloor,
+  kObject,
+  kStrings,
+  kIntegers,
+  kObjects,
+};
+
+struct Rule {
+  Type type = Type::kAny;
+  In child = In::kOpaque;
+};
+
+struct Row {
+  In in;
+  Type type;
+  std::array<Key, 24> keys;
+  In child = In::kOpaque;
+};
+
+constexpr auto kRows = [] {
+  using enum Key;
+  using enum Type;
+  return std::to_array<Row>({
+      {In::kRequest, kString, {id}},
+      {In::kRequest, kInteger, {test, at, allimps, cattax}},
+      {In::kRequest, kNumber, {tmax}},
+      {In::kRequest, kStrings, {wseat, bseat, cur, wlang, wlangb, acat, bcat, badv, bapp}},
+      {In::kRequest, kObjects, {imp}, In::kImp},
+      {In::kRequest, kObject, {site}, In::kSite},
+      {In::kRequest, kObject, {app}, In::kApp},
+      {In::kRequest, kObject, {dooh}, In::kDooh},
+      {In::kRequest, kObject, {device}, In::kDevice},
+      {In::kRequest, kObject, {user}, In::kUser},
+      {In::kRequest, kObject, {source}, In::kSource},
+      {In::kRequest, kObject, {regs}, In::kRegs},
+
+      {In::kImp, kString, {id, displaymanager, tagid, bidfloorcur}},
+      {In::kImp, kInteger, {instl, clickbrowser, secure, rwdd, ssai, exp}},
+      {In::kImp, kNumber, {dt}},
+      {In::kImp, kFloor, {bidfloor}},
+      {In::kImp, kStrings, {iframebuster}},
+      {In::kImp, kObjects, {metric}, In::kMetric},
+      {In::kImp, kObject, {banner}, In::kBanner},
+      {In::kImp, kObject, {video}, In::kVideo},
+      {In::kImp, kObject, {audio}, In::kAudio},
+      {In::kImp, kObject, {native}, In::kNative},
+      {In::kImp, kObject, {pmp}, In::kPmp},
+      {In::kImp, kObject, {qty}, In::kQty},
+      {In::kImp, kObject, {refresh}},
+      {In::kMetric, kString, {type, vendor}},
+      {In::kMetric, kNumber, {value}},
+      {In::kQty, kString, {vendor}},
+      {In::kQty, kNumber, {multiplier}},
+      {In::kQty, kInteger, {sourcetype}},
+
+      {In::kBanner, kString, {id}},
+      {In::kBanner, kNonNegative, {w, h}},
+      {In::kBanner, kInteger, {pos, topframe, vcm, wmin, wmax, hmin, hmax}},
+      {In::kBanner, kIntegers, {btype, battr, expdir, api}},
+      {In::kBanner, kStrings, {mimes}},
+      {In::kBanner, kObjects, {format}, In::kFormat},
+      {In::kFormat, kNonNegative, {w, h, wratio, hratio, wmin}},
+      {In::kVideo, kStrings, {mimes}},
+      {In::kVideo, kNonNegative, {w, h, minbitrate, maxbitrate}},
+      {In::kVideo,
+       kInteger,
+       {minduration, maxduration, startdelay, maxseq, poddur, protocol, slotinpod, placement, plcmt,
+        linearity, skip, skipmin, skipafter, sequence, boxingallowed, playbackend, pos}},
+      {In::kVideo, kNumber, {mincpmpersec}},
+      {In::kVideo,
+       kIntegers,
+       {protocols, rqddurs, battr, playbackmethod, delivery, api, companiontype}},
+      {In::kVideo, kObjects, {companionad}, In::kBanner},
+      {In::kAudio, kStrings, {mimes}},
+      {In::kAudio, kNonNegative, {sequence, maxseq, minbitrate, maxbitrate}},
+      {In::kAudio,
+       kInteger,
+       {minduration, maxduration, startdelay, poddur, slotinpod, feed, stitched, nvol}},
+      {In::kAudio, kNumber, {mincpmpersec}},
+      {In::kAudio, kIntegers, {protocols, rqddurs, battr, delivery, api, companiontype}},
+      {In::kAudio, kObjects, {companionad}, In::kBanner},
+      {In::kNative, kString, {request, ver}},
+      {In::kNative, kIntegers, {api, battr}},
+      {In::kPmp, kInteger, {private_auction}},
+      {In::kPmp, kObjects, {deals}, In::kDeal},
+      {In::kDeal, kString, {id, bidfloorcur}},
+      {In::kDeal, kFloor, {bidfloor}},
+      {In::kDeal, kInteger, {at, guar}},
+      {In::kDeal, kNumber, {mincpmpersec}},
+      {In::kDeal, kStrings, {wseat, wadomain}},
+
+      {In::kSite, kString, {id, name, domain, page, ref, search, keywords}},
+      {In::kSite, kStrings, {cat, sectioncat, pagecat, kwarray}},
+      {In::kSite, kInteger, {cattax, mobile, privacypolicy}},
+      {In::kSite, kObject, {publisher}, In::kPublisher},
+      {In::kSite, kObject, {content}, In::kContent},
+      {In::kApp, kString, {id, name, bundle, domain, storeurl, ver, keywords}},
+      {In::kApp, kStrings, {cat, sectioncat, pagecat, kwarray}},
+      {In::kApp, kInteger, {cattax, privacypolicy, paid}},
+      {In::kApp, kObject, {publisher}, In::kPublisher},
+      {In::kApp, kObject, {content}, In::kContent},
+      {In::kDooh, kString, {id, name, domain, keywords}},
+      {In::kDooh, kStrings, {venuetype, kwarray}},
+      {In::kDooh, kObject, {publisher}, In::kPublisher},
+      {In::kDooh, kObject, {content}, In::kContent},
+      {In::kPublisher, kString, {id, name, domain}},
+      {In::kPublisher, kStrings, {cat}},
+      {In::kPublisher, kInteger, {cattax}},
+      {In::kContent,
+       kString,
+       {id, title, series, season, artist, genre, album, isrc, url, contentrating, userrating,
+        keywords, language, langb}},
+      {In::kContent, kStrings, {cat, kwarray}},
+      {In::kContent,
+       kInteger,
+       {episode, cattax, prodq, videoquality, context, qagmediarating, livestream, len, embeddable,
+        gtax}},
+      {In::kContent, kIntegers, {genres}},
+      {In::kContent, kObject, {producer}, In::kPublisher},
+      {In::kContent, kObject, {network, channel}, In::kNetwork},
+      {In::kContent, kObjects, {data}, In::kData},
+      {In::kNetwork, kString, {id, name, domain}},
+
+      {In::kDevice, kString, {ua,      ip,       ipv6,     make,    model,   os,     osv,
+                              hwv,     flashver, language, langb,   carrier, mccmnc, ifa,
+                              didsha1, didmd5,   dpidsha1, dpidmd5, macsha1, macmd5}},
+      {In::kDevice, kNonNegative, {w, h, ppi}},
+      {In::kDevice, kNumber, {pxratio}},
+      {In::kDevice, kInteger, {dnt, lmt, devicetype, js, geofetch, connectiontype}},
+      {In::kDevice, kObject, {geo}, In::kGeo},
+      {In::kDevice, kObject, {sua}, In::kSua},
+      {In::kSua, kString, {architecture, bitness, model}},
+      {In::kSua, kInteger, {mobile, source}},
+      {In::kSua, kObject, {platform}},
+      {In::kSua, kObjects, {browsers}},
+      {In::kGeo, kString, {country, region, regionfips104, metro, city, zip}},
+      {In::kGeo, kNumber, {lat, lon}},
+      {In::kGeo, kNonNegative, {accuracy}},
+      {In::kGeo, kInteger, {type, lastfix, ipservice, utcoffset}},
+
+      {In::kUser, kString, {id, buyeruid, gender, keywords, customdata, consent}},
+      {In::kUser, kStrings, {kwarray}},
+      {In::kUser, kInteger, {yob}},
+      {In::kUser, kObject, {geo}, In::kGeo},
+      {In::kUser, kObjects, {data}, In::kData},
+      {In::kUser, kObjects, {eids}, In::kEid},
+      {In::kUser, kObject, {ext}, In::kUserExt},
+      {In::kUserExt, kString, {consent}},
+      {In::kUserExt, kObjects, {eids}, In::kEid},
+      {In::kEid, kString, {inserter, source}},
+      {In::kEid, kObjects, {uids}, In::kUid},
+      {In::kUid, kString, {id}},
+      {In::kUid, kInteger, {atype}},
+      {In::kData, kString, {id, name}},
+      {In::kData, kObjects, {segment}, In::kSegment},
+      {In::kSegment, kString, {id, name, value}},
+
+      {In::kRegs, kInteger, {coppa}},
+      {In::kRegs, kFlag, {gdpr}},
+      {In::kRegs, kString, {us_privacy, gpp}},
+      {In::kRegs, kIntegers, {gpp_sid}},
+      {In::kRegs, kObject, {ext}, In::kRegsExt},
+      {In::kRegsExt, kFlag, {gdpr}},
+      {In::kRegsExt, kString, {us_privacy}},
+      {In::kSource, kString, {tid, pchain}},
+      {In::kSource, kObject, {schain}, In::kSchain},
+      {In::kSource, kObject, {ext}, In::kSourceExt},
+      {In::kSourceExt, kObject, {schain}, In::kSchain},
+      {In::kSchain, kInteger, {complete}},
+      {In::kSchain, kString, {ver}},
+      {In::kSchain, kObjects, {nodes}, In::kNode},
+      {In::kNode, kString, {asi, sid, rid, name, domain}},
+      {In::kNode, kInteger, {hp}},
+  });
+}();
+
+using Rules =
+    std::array<std::array<Rule, static_cast<size_t>(Key::kCount)>, static_cast<size_t>(In::kCount)>;
+
+constexpr Rules kRules = [] {
+  Rules rules{};
+  for (size_t in = static_cast<size_t>(In::kRequest); in < rules.size(); ++in) {
+    rules[in][static_cast<size_t>(Key::ext)] = {.type = Type::kObject, .child = In::kOpaque};
+  }
+  for (const Row& row : kRows) {
+    for (const Key key : row.keys) {
+      if (key != Key::kNone) {
+        rules[static_cast<size_t>(row.in)][static_cast<size_t>(key)] = {.type = row.type,
+                                                                        .child = row.child};
+      }
+    }
+  }
+  return rules;
+}();
+
+/// Recursion goes along the table, which no object contains itself: as deep as the table, about 6.
+class Checker {
+ public:
+  explicit Checker(const Document& document) : document_(document) {}
+
+  std::optional<Fault> object(NodeId id, In in) {
+    const auto& rules = kRules[static_cast<size_t>(in)];
+    for (NodeId at = document_.first_child(id); at != kAbsent; at = document_.node(at).next) {
+      const Node& node = document_.node(at);
+      const Rule rule = rules[static_cast<size_t>(node.key)];
+      if (rule.type == Type::kAny || node.kind == Kind::kNull) {
+        continue;
+      }
+      if (auto fault = member(at, rule)) {
+        return fault;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Fault> member(NodeId id, Rule rule) {
+    switch (rule.type) {
+      case Type::kStrings:
+        return array(id, {.type = Type::kString});
+      case Type::kIntegers:
+        return array(id, {.type = Type::kInteger});
+      case Type::kObjects:
+        return array(id, {.type = Type::kObject, .child = rule.child});
+      case Type::kObject:
+        if (document_.node(id).kind != Kind::kObject) {
+          return Fault{.node = id, .what = "must be an object"};
+        }
+        return rule.child == In::kOpaque ? std::nullopt : object(id, rule.child);
+      case Type::kString:
+        if (document_.node(id).kind != Kind::kString) {
+          return Fault{.node = id, .what = "must be a string"};
+        }
+        return std::nullopt;
+      default:
+        return number(id, rule.type);
+    }
+  }
+
+  std::optional<Fault> array(NodeId id, Rule element) {
+    if (document_.node(id).kind != Kind::kArray) {
+      return Fault{.node = id, .what = "must be an array"};
+    }
+    for (NodeId at = document_.first_child(id); at != kAbsent; at = document_.node(at).next) {
+      if (auto fault = member(at, element)) {
+        return fault;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> number(NodeId id, Type type) {
+    if (document_.node(id).kind != Kind::kNumber) {
+      return Fault{.node = id, .what = "must be a number"};
+    }
+    if (type == Type::kNumber) {
+      return std::nullopt;
+    }
+    if (type == Type::kFloor) {
+      return floor(id);
+    }
+    const std::optional<int64_t> value = document_.integer(id);
+    if (!value) {
+      return Fault{.node = id, .what = "must be a whole number"};
+    }
+    if (type == Type::kFlag && *value != 0 && *value != 1) {
+      return Fault{.node = id, .what = "must be 0 or 1"};
+    }
+    if (type == Type::kNonNegative && *value < 0) {
+      return Fault{.node = id, .what = "must not be negative"};
+    }
+    if (type == Type::kNonNegative && *value > INT32_MAX) {
+      return Fault{.node = id, .what = "is too large"};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> floor(NodeId id) {
+    const auto micros = base::parse_micros(document_.raw(id), base::Rounding::kUp);
+    if (!micros || *micros > kFloorSanityUnits * 1'000'000) {
+      return Fault{.node = id, .what = "is too large"};
+    }
+    if (*micros < 0) {
+      return Fault{.node = id, .what = "must not be negative"};
+    }
+    return std::nullopt;
+  }
+
+  const Document& document_;
+};
+
+}  // namespace
+
+std::optional<Fault> find_fault(const Document& document) {
+  if (!document.is(document.root(), Kind::kObject)) {
+    return Fault{.node = document.root(), .what = "must be a JSON object"};
+  }
+  return Checker(document).object(document.root(), In::kRequest);
+}
+
+}  // namespace spillway::openrtb

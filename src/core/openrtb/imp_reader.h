@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "openrtb/document.h"
+#include "openrtb/validate.h"
+
+namespace spillway::openrtb {
+
+/// Checks one imp, whose types are known to be right, and fills `out`, reusing its memory.
+[[nodiscard]] std::optional<FieldError> read_imp(const Document& document, NodeId imp,
+                                                 const RequestPolicy& policy, Imp& out);
+
+/// What is wrong with a native request (the text of `native.request`); nullopt when nothing is.
+/// Source: OpenRTB Dynamic Native Ads API 1.2, section 4.
+[[nodiscard]] std::optional<std::string_view> native_problem(std::string_view request);
+
+}  // namespace spillway::openrtb
