@@ -10,6 +10,8 @@
 
 #include "app/config/reader.h"
 #include "base/time.h"
+#include "openrtb/document.h"
+#include "openrtb/padded.h"
 #include "workload/bidding.h"
 #include "workload/fault.h"
 #include "workload/latency.h"
@@ -142,6 +144,33 @@ FarmDspConfig read_dsp(ConfigReader& reader) {
   return dsp;
 }
 
+/// JSON as flow YAML with its simple strings plain: the reader wants numbers with units unquoted,
+/// which JSON cannot write.
+void append_yaml(std::string& out, const openrtb::Document& json, openrtb::NodeId node) {
+  const bool object = json.is(node, openrtb::Kind::kObject);
+  if (object || json.is(node, openrtb::Kind::kArray)) {
+    out += object ? '{' : '[';
+    for (const auto child : json.children(node)) {
+      if (object) {
+        const auto& member = json.node(child);
+        out += '"';
+        out += json.text().substr(member.key_begin, member.key_length);
+        out += "\": ";
+      }
+      append_yaml(out, json, child);
+      out += ", ";
+    }
+    out += object ? '}' : ']';
+    return;
+  }
+  const std::string_view text = json.raw_string(node);
+  const bool simple = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_';
+  });
+  out += simple ? text : json.raw(node);
+}
+
 }  // namespace
 
 FarmConfig read_farm_config(std::string_view text, std::vector<ConfigProblem>& problems) {
@@ -173,7 +202,15 @@ FarmConfig read_farm_config(std::string_view text, std::vector<ConfigProblem>& p
 
 FaultCall read_fault_call(std::string_view text, std::vector<ConfigProblem>& problems) {
   FaultCall call;
-  ConfigReader reader(text, problems);
+  const openrtb::Padded padded(text);
+  openrtb::Document json;
+  if (!json.walk(padded.view()) || !json.is(json.root(), openrtb::Kind::kObject)) {
+    problems.push_back({.key = "", .line = 0, .what = "must be a JSON object"});
+    return call;
+  }
+  std::string yaml;
+  append_yaml(yaml, json, json.root());
+  ConfigReader reader(yaml, problems);
   read_fault_parameters(reader, call.fault);
   reader.read("for", call.lasting, std::chrono::milliseconds(1), kLongest);
   report(reader, validate(call.fault));

@@ -30,8 +30,8 @@ struct FarmConfig {
 [[nodiscard]] FarmConfig read_farm_config(std::string_view text,
                                           std::vector<ConfigProblem>& problems);
 
-/// The body of POST /admin/fault: a fault as in the configuration (JSON is YAML), with `for` in
-/// place of `from` and `to`.
+/// The body of POST /admin/fault: a fault as in the configuration, as JSON, with `for` in place
+/// of `from` and `to`.
 struct FaultCall {
   workload::Fault fault;
   base::Duration lasting = base::Duration::max();

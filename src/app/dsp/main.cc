@@ -75,15 +75,19 @@ class StopSignals final : private spillway::net::ReadySink {
 
 void announce(const Farm& farm, uint16_t admin_port, bool json) {
   for (const auto& dsp : farm.dsps()) {
-    fmt::print(json ? R"({{"event":"started","dsp":"{}","listen":"{}"}})"
-                      "\n"
-                    : "event=started dsp={} listen={}\n",
-               dsp->name(), dsp->address());
+    if (json) {
+      fmt::print(R"({{"event":"started","dsp":"{}","listen":"{}"}})", dsp->name(), dsp->address());
+    } else {
+      fmt::print("event=started dsp={} listen={}", dsp->name(), dsp->address());
+    }
+    fmt::print("\n");
   }
-  fmt::print(json ? R"({{"event":"started","admin":"127.0.0.1:{}"}})"
-                    "\n"
-                  : "event=started admin=127.0.0.1:{}\n",
-             admin_port);
+  if (json) {
+    fmt::print(R"({{"event":"started","admin":"127.0.0.1:{}"}})", admin_port);
+  } else {
+    fmt::print("event=started admin=127.0.0.1:{}", admin_port);
+  }
+  fmt::print("\n");
   std::fflush(stdout);
 }
 
