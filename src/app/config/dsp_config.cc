@@ -41,6 +41,7 @@ void read_checks(ConfigReader reader, exchange::BidChecks& out) {
   read_check(reader, "bcat", out.bcat);
   read_check(reader, "battr", out.battr);
   read_check(reader, "markup", out.markup);
+  read_check(reader, "deal", out.deal);
   reader.read("allow_nurl_only", out.allow_nurl_only);
   reader.read("require_crid", out.require_crid);
   reader.read("require_mtype", out.require_mtype);

@@ -21,35 +21,35 @@ namespace spillway::exchange {
 /// Everything the auction takes from outside at its start.
 struct Start {
   base::Instant now{};
-  base::Instant time_zero{};        ///< Deadlines count from here.
-  int64_t wall_ms = 0;              ///< Since the epoch, for ${AUCTION_IMP_TS}.
-  uint64_t seed = 0;                ///< Ties, shares of traffic.
-  uint8_t shed_level = 0;           ///< 0 serve, 1 after the walk, 2 before it.
-  bool has_origin = false;          ///< The caller is a browser: no-bids are 200 JSON.
-  bool is_json = true;              ///< False for content types we do not speak (protobuf, avro).
-  std::string_view body;            ///< openrtb::Document::kPadding readable bytes behind it;
-                                    ///< must live until the last on_answer.
+  base::Instant time_zero{};  ///< Deadlines count from here.
+  int64_t wall_ms = 0;        ///< Since the epoch, for ${AUCTION_IMP_TS}.
+  uint64_t seed = 0;          ///< Ties, shares of traffic.
+  uint8_t shed_level = 0;     ///< 0 serve, 1 after the walk, 2 before it.
+  bool has_origin = false;    ///< The caller is a browser: no-bids are 200 JSON.
+  bool is_json = true;        ///< False for content types we do not speak (protobuf, avro).
+  std::string_view body;      ///< openrtb::Document::kPadding readable bytes behind it;
+                              ///< must live until the last on_answer.
 };
 
 /// A DSP that qualifies, before its guard was asked.
 struct Candidate {
-  uint32_t dsp = 0;                 ///< Index into Snapshot::dsps.
-  uint32_t endpoint = 0;            ///< Index into its endpoints.
-  std::vector<uint32_t> imps;       ///< Indices into RequestView::imps it may bid on.
+  uint32_t dsp = 0;            ///< Index into Snapshot::dsps.
+  uint32_t endpoint = 0;       ///< Index into its endpoints.
+  std::vector<uint32_t> imps;  ///< Indices into RequestView::imps it may bid on.
 };
 
 /// The guard's word on one candidate, and what the ask needs to know. An input: it is recorded.
 struct Verdict {
-  uint16_t refusal = 0;             ///< 0: admitted; else a resilience::Refusal, or 525.
-  resilience::Terms terms;          ///< Of the permit, when admitted.
-  base::Duration network_cost{};    ///< Measured, to take off the tmax announced to this DSP.
+  uint16_t refusal = 0;           ///< 0: admitted; else a resilience::Refusal, or 525.
+  resilience::Terms terms;        ///< Of the permit, when admitted.
+  base::Duration network_cost{};  ///< Measured, to take off the tmax announced to this DSP.
 };
 
 /// Send these bytes to a DSP.
 struct Ask {
   uint32_t candidate = 0;
-  base::Instant deadline{};         ///< The whole answer by then.
-  base::Duration announced_tmax{};  ///< Never more than what is left.
+  base::Instant deadline{};                ///< The whole answer by then.
+  base::Duration announced_tmax{};         ///< Never more than what is left.
   std::span<const std::string_view> body;  ///< Valid until the Auction is reset.
 };
 
@@ -61,7 +61,7 @@ enum class ReplyKind : uint8_t { kBid, kHouse, kNoBid, kInvalid, kShed, kUnsuppo
 struct ReplyBytes {
   ReplyKind kind = ReplyKind::kNoBid;
   uint16_t status = 204;
-  bool json = false;                ///< Content-Type: application/json.
+  bool json = false;  ///< Content-Type: application/json.
   std::string body;
   openrtb::NoBid nbr = openrtb::NoBid::kUnknown;
 };
@@ -81,7 +81,7 @@ struct CandidateReport {
   bool answered = false;
   AnswerKind answer = AnswerKind::kNone;
   resilience::Outcome outcome = resilience::Outcome::kNotSent;  ///< When answered.
-  uint32_t bids = 0;                ///< Received.
+  uint32_t bids = 0;                                            ///< Received.
   uint32_t bids_valid = 0;
   uint32_t wins = 0;
   base::Duration elapsed{};

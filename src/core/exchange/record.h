@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,32 +19,56 @@ namespace spillway::exchange {
 /// by whoever writes the log.
 struct Record {
   uint64_t snapshot_hash = 0;
-  Start start;                          ///< `body` points into `request`.
+  Start start;  ///< `body` points into `request`.
   std::string request;
   base::Instant admitted_at{};
   std::vector<Verdict> verdicts;
+
   struct AnswerInput {
     base::Instant now{};
     uint32_t candidate = 0;
     base::CallResult result;
     std::string body;
   };
+
   std::vector<AnswerInput> answers;
   base::Instant finished_at{};
-  bool finished = false;                ///< finish() was called (not decided by start or admit).
+  bool finished = false;  ///< finish() was called (not decided by start or admit).
   uint16_t status = 0;
   std::string reply;
 
+  /// Takes what the auction is given, as it is given; nothing else needs to be filled in. Each is
+  /// one copy into memory kept from the record before: no allocation after warm-up.
+  void take_start(const Snapshot& snapshot, const Start& input);
+  void take_admit(base::Instant now, std::span<const Verdict> verdicts);
+  void take_answer(base::Instant now, uint32_t candidate, const base::CallResult& result,
+                   std::string_view body);
+  void take_finish(base::Instant now);
+  void take_reply(const ReplyBytes& reply_bytes);
+
+  /// Forgets all but memory.
   void clear();
+
+  /// Strings of earlier answers, for their memory alone.
+  std::vector<std::string> spare;
 };
 
-enum class RecordErrc : uint8_t { kTruncated, kBadMagic, kBadChecksum, kBadValue };
+enum class RecordErrc : uint8_t {
+  kTruncated,    ///< The log ends inside an entry: the rest is given up.
+  kBadMagic,     ///< No entry begins here, or one of another version: the rest is given up.
+  kBadChecksum,  ///< The entry's bytes changed: it is skipped, the next call reads on behind it.
+  kBadValue,     ///< An intact entry that says what none may say; skipped likewise.
+};
+
+[[nodiscard]] std::string_view to_string(RecordErrc error);
 
 void append_record(std::string& log, const Record& record);
 /// A snapshot entry: the configuration text under its hash, once a log.
 void append_snapshot(std::string& log, uint64_t hash, std::string_view text);
 
-/// Reads a log's entries in order.
+/// Reads a log's entries in order. Any bytes are safe to read: what is not a whole, intact entry is
+/// an error, and memory stays within a small multiple of the log's. `log` must outlive the reader;
+/// entries own what they hold.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view log) : rest_(log) {}
@@ -57,6 +81,7 @@ class RecordReader {
   };
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
+
   base::Result<Entry, RecordErrc> next();
 
  private:

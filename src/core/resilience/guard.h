@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,9 +40,10 @@ enum class Admitted : uint8_t { kNormal, kProbe, kRamp, kExplore, kShadow };
 /// The terms a call was admitted on: what classification needs, frozen at admission so that a
 /// recorded auction replays.
 struct Terms {
-  base::Duration offered{};     ///< B: the time the dependency was given.
-  base::Duration fair{};        ///< A timeout with B below this is `short`, not `timeout`.
-  base::Duration slow_after{};  ///< An answer in time but later than this is `slow`, when B >= fair.
+  base::Duration offered{};  ///< B: the time the dependency was given.
+  base::Duration fair{};     ///< A timeout with B below this is `short`, not `timeout`.
+  base::Duration
+      slow_after{};  ///< An answer in time but later than this is `slow`, when B >= fair.
   Admitted how = Admitted::kNormal;
   uint32_t epoch = 0;
 };
@@ -70,10 +73,14 @@ class Tail {
 
  private:
   friend class Permit;
-  Tail(Guard* guard, uint32_t worker) : guard_(guard), worker_(worker) {}
+
+  Tail(Guard* guard, uint32_t worker, bool slot) : guard_(guard), worker_(worker), slot_(slot) {}
+
+  void release();
 
   Guard* guard_ = nullptr;
   uint32_t worker_ = 0;
+  bool slot_ = false;  ///< Holds one of max_in_flight.
 };
 
 /// The right to make one call. Move-only, settled exactly once; destruction without `finish` is the
@@ -98,6 +105,8 @@ class Permit {
   friend class Guard;
   Guard* guard_ = nullptr;
   uint32_t worker_ = 0;
+  uint32_t lease_ = 0;  ///< Of a probe.
+  bool slot_ = false;
   base::Instant started_{};
   Terms terms_;
 };
@@ -111,11 +120,12 @@ struct Transition {
   Mode from_mode = Mode::kEnforce;
   Mode to_mode = Mode::kEnforce;
   uint32_t epoch = 0;
-  std::string_view rule;        ///< "r1_fast", "r2_slow", "r3_run", "probe_bad", "operator", …; static text.
-  std::string reason;           ///< One sentence for people, the numbers in it.
-  uint32_t calls = 0;           ///< In the window that decided.
+  std::string_view
+      rule;            ///< "r1_fast", "r2_slow", "r3_run", "probe_bad", "operator", …; static text.
+  std::string reason;  ///< One sentence for people, the numbers in it.
+  uint32_t calls = 0;  ///< In the window that decided.
   uint32_t bad = 0;
-  base::Duration open_for{};    ///< Until the first probe, when to_state is open.
+  base::Duration open_for{};  ///< Until the first probe, when to_state is open.
 };
 
 /// What peek() shows: no side effects, any thread.
@@ -123,9 +133,9 @@ struct Peek {
   State state = State::kClosed;
   Mode mode = Mode::kEnforce;
   uint32_t epoch = 0;
-  double admit_ratio = 1.0;     ///< Share of calls the state admits now: ramp step, 0 when open.
-  int64_t in_flight = 0;        ///< Permits and Tails alive.
-  base::Duration p50{};         ///< Frozen baselines; zero until enough latencies are known.
+  double admit_ratio = 1.0;  ///< Share of calls the state admits now: ramp step, 0 when open.
+  int64_t in_flight = 0;     ///< Permits and Tails alive.
+  base::Duration p50{};      ///< Frozen baselines; zero until enough latencies are known.
   base::Duration p90{};
   base::Duration median_offered{};
   double baseline_bad_ratio = 0;
@@ -133,9 +143,11 @@ struct Peek {
 
 /// Sums over workers since the start, by meaning. For metrics.
 struct Totals {
-  uint64_t admitted[5] = {};        ///< By Admitted.
-  uint64_t refused[5] = {};         ///< By Refusal, 520 first.
+  uint64_t admitted[5] = {};  ///< By Admitted.
+  uint64_t refused[5] = {};   ///< By Refusal, 520 first.
   uint64_t outcomes[kOutcomes] = {};
+  uint64_t would_refuse[5] = {};  ///< Sent all the same in shadow mode, by the Refusal they had.
+  uint64_t late = 0;              ///< Settled after their epoch: moved nothing.
 };
 
 /// The guard of one leaf (dependency/region/path): breaker, in-flight cap, QPS contract and the
@@ -144,10 +156,12 @@ struct Totals {
 /// Order of admission: state word; remaining time; limiter slot; QPS token; probe or ramp slot
 /// last. A later refusal gives back what earlier steps took.
 ///
-/// Threads: admit and finish from the worker whose index is given, one thread a worker; tick from
-/// one thread (the registry's); peek and totals from any. Memory: fixed at creation.
-/// Cost: refused while open one load; admit and finish under 20 ns together without a limiter.
-/// Source: DESIGN 2 and 3; shared notes on resilience 3.0, 3.3 to 3.6.
+/// Threads: admit and finish from the worker whose index is given, one thread a worker; tick,
+/// set_settings and set_mode from one thread (the registry's); peek and totals from any. Permits
+/// and Tails must not outlive their guard (a Registry never destroys one while it lives). Memory:
+/// fixed at creation, about 6 kB and 2.5 kB a worker. Cost: refused while open one load; admit and
+/// finish under 20 ns together without a limiter. Source: DESIGN 2 and 3; shared notes on
+/// resilience 3.0, 3.3 to 3.6.
 class Guard {
  public:
   Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
@@ -163,7 +177,8 @@ class Guard {
   /// late calls are safe, also across a suspended process. Appends what changed.
   void tick(base::Instant now, std::vector<Transition>& out);
 
-  /// Replaces the settings, keeping windows, state and baselines.
+  /// Replaces the settings, keeping windows, state and baselines. A change of enforcement shows as
+  /// a transition of the next tick. Unsound probe counts are clamped; see validate().
   void set_settings(const Settings& settings);
 
   /// Operator override until `until` (kNever: for good); mode kEnforce clears it. Leaving
@@ -183,7 +198,8 @@ class Guard {
 };
 
 /// All guards of a process in stable slots: a Guard& stays valid as long as the registry, across
-/// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the dependency.
+/// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the
+/// dependency.
 ///
 /// Threads: at, tick, apply from one thread (the control thread).
 class Registry {
@@ -191,7 +207,11 @@ class Registry {
   Registry(uint32_t workers, uint64_t seed);
   ~Registry();
 
-  /// The guard of `key` (dependency/region/path), made on first use.
+  static constexpr size_t kMaxLeaves = 4096;
+
+  /// The guard of `key` (dependency/region/path), made on first use; an existing one keeps its
+  /// settings. Beyond kMaxLeaves: the dependency's overflow leaf, key `dependency/*/*`; beyond 256
+  /// of those, the one leaf `*/*/*`.
   Guard& at(std::string_view key, const Settings& settings, base::Instant now);
 
   /// The guard of `key`, or null.
@@ -205,7 +225,11 @@ class Registry {
  private:
   uint32_t workers_;
   uint64_t seed_;
+  Guard& make(std::string_view key, const Settings& settings, base::Instant now);
+
   std::vector<std::unique_ptr<Guard>> guards_;
+  std::map<std::string, Guard*, std::less<>> by_key_;
+  size_t overflow_leaves_ = 0;
 };
 
 }  // namespace spillway::resilience

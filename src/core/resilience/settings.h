@@ -18,7 +18,8 @@ struct Settings {
   Enforcement enforcement = Enforcement::kEnforce;
 
   /// First wait in `open`; doubles with each relapse up to `open_max`, times U[0.8, 1.2].
-  /// Larger: a dead dependency is asked less often, a healthy one comes back later. [100 ms, 5 min].
+  /// Larger: a dead dependency is asked less often, a healthy one comes back later. [100 ms, 5
+  /// min].
   base::Duration open_min = std::chrono::seconds(5);
   /// Range [open_min, 5 min].
   base::Duration open_max = std::chrono::seconds(20);

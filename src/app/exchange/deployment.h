@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/config/exchange_config.h"
+#include "app/exchange/stats.h"
+#include "resilience/guard.h"
+
+namespace spillway::app {
+
+/// One configuration as it is posted to one worker: the config, and beside every endpoint of every
+/// DSP its guard and the worker's counters, both of which outlive all configurations.
+struct Deployment {
+  struct Slot {
+    resilience::Guard* guard = nullptr;
+    EndpointStats* stats = nullptr;
+  };
+
+  std::shared_ptr<const ExchangeConfig> config;
+  std::vector<std::vector<Slot>> slots;  ///< [dsp][endpoint], as in config->snapshot.dsps.
+};
+
+}  // namespace spillway::app

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/counter.h"
+#include "base/histogram.h"
+#include "exchange/auction.h"
+#include "resilience/outcome.h"
+
+namespace spillway::app {
+
+/// Refusals 520 to 525 in their own order, for tables.
+inline constexpr uint16_t kFirstRefusal = 520;
+inline constexpr size_t kRefusals = 6;
+
+/// What one worker counts of one endpoint of one DSP. Written by that worker, read at scrape; lives
+/// as long as the process, across reloads.
+struct EndpointStats {
+  std::array<base::Counter, resilience::kOutcomes> outcomes;
+  std::array<base::Counter, kRefusals> refused;
+  base::Counter asked, bids, bids_valid, wins;
+  base::Counter late_answers;  ///< Read whole after the auction had stopped waiting.
+  base::Histogram latency;     ///< Of whole answers in time, and of late ones with their true time.
+};
+
+/// What one worker counts of everything else.
+struct WorkerStats {
+  static constexpr size_t kReplyKinds = 6;
+  static constexpr size_t kLosses = 528;  ///< openrtb::Loss goes to 527.
+
+  base::Counter auctions;  ///< Requests that reached an Auction.
+  std::array<base::Counter, kReplyKinds> replies;
+  std::array<base::Counter, kLosses> losses;  ///< Losing bids by their reason.
+  base::Counter imps, fills, house_fills;
+  base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
+  std::array<base::Counter, 3> shed;  ///< By level; level 0 stays zero.
+  base::Counter not_found, wrong_method, callers_gone;
+  base::Counter in_flight;   ///< Unanswered auctions now.
+  base::Counter calls_open;  ///< Calls and tails alive now.
+  base::Histogram queue_age, answer_time;
+};
+
+}  // namespace spillway::app

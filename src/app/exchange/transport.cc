@@ -1,0 +1,71 @@
+#include "app/exchange/transport.h"
+
+#include <array>
+
+namespace spillway::app {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kVersion = "2.6";
+
+void allow_origin(net::Response& response, std::string_view origin) {
+  if (origin.empty()) {
+    return;
+  }
+  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  response.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+  response.headers.emplace_back("Vary", "Origin");
+}
+
+}  // namespace
+
+bool speaks_json(std::string_view content_type) {
+  constexpr std::array kOthers{"protobuf", "avro"};
+  std::string lower(content_type.substr(0, 128));
+  for (char& c : lower) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  for (const std::string_view other : kOthers) {
+    if (lower.find(other) != std::string::npos) {
+      return false;
+    }
+  }
+  return true;
+}
+
+net::Response http_answer(exchange::ReplyBytes&& reply, std::string_view origin) {
+  net::Response response;
+  response.status = reply.status;
+  response.content_type = reply.json ? kJson : std::string_view{};
+  response.headers.emplace_back("x-openrtb-version", kVersion);
+  allow_origin(response, origin);
+  response.body = std::move(reply.body);
+  return response;
+}
+
+net::Response preflight_answer(std::string_view origin) {
+  net::Response response;
+  response.status = 204;
+  response.headers.emplace_back("Allow", "POST, OPTIONS");
+  response.headers.emplace_back("Access-Control-Allow-Methods", "POST, OPTIONS");
+  response.headers.emplace_back("Access-Control-Allow-Headers", "Content-Type, x-openrtb-version");
+  response.headers.emplace_back("Access-Control-Max-Age", "600");
+  allow_origin(response, origin);
+  return response;
+}
+
+net::Response plain_answer(uint16_t status, std::string_view text) {
+  net::Response response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = text;
+  response.body += '\n';
+  return response;
+}
+
+std::string ask_headers(const exchange::DspConfig& dsp) {
+  return "Content-Type: application/json\r\nAccept: application/json\r\nx-openrtb-version: " +
+         dsp.openrtb + "\r\n";
+}
+
+}  // namespace spillway::app

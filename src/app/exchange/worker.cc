@@ -1,0 +1,247 @@
+#include "app/exchange/worker.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/exchange/transport.h"
+#include "app/exchange/worker_parts.h"
+
+namespace spillway::app {
+namespace {
+
+constexpr std::string_view kAuctionPath = "/openrtb2/auction";
+
+int64_t wall_clock_ms() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+}
+
+}  // namespace
+
+Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
+               Recorder& recorder)
+    : index_(index),
+      workers_(workers),
+      reactor_(clock),
+      client_(reactor_),
+      rng_(seed),
+      recorder_(recorder) {}
+
+Worker::~Worker() = default;
+
+void Worker::on_request(const net::Request& request, net::Reply reply) {
+  if (request.path() != kAuctionPath) {
+    stats_.not_found.add();
+    reply.send(plain_answer(404, "there is POST /openrtb2/auction"));
+    return;
+  }
+  if (request.method == "POST" && route_ != nullptr) {
+    serve(request, std::move(reply));
+    return;
+  }
+  if (request.method == "OPTIONS") {
+    reply.send(preflight_answer(request.header("Origin")));
+    return;
+  }
+  stats_.wrong_method.add();
+  auto response = plain_answer(405, "method: must be POST");
+  response.headers.emplace_back("Allow", "POST, OPTIONS");
+  reply.send(std::move(response));
+}
+
+uint8_t Worker::shed_level(const net::Request& request) const {
+  const Shedding& limits = route_->config->shedding;
+  const uint64_t buffered =
+      server_counters_ == nullptr ? 0 : server_counters_->buffered_bytes.value();
+  const size_t flights = flights_.size() - free_flights_.size();
+  if (request.queue_age > limits.level_2_queue_age || in_flight_ >= limits.level_2_in_flight ||
+      flights >= 2 * size_t{limits.level_2_in_flight} || buffered > limits.level_2_bytes) {
+    return 2;
+  }
+  if (request.queue_age > limits.level_1_queue_age || in_flight_ >= limits.level_1_in_flight) {
+    return 1;
+  }
+  return 0;
+}
+
+void Worker::serve(const net::Request& request, net::Reply reply) {
+  const uint8_t level = shed_level(request);
+  exchange::Start start{.now = reactor_.refresh(),
+                        .time_zero = request.time_zero,
+                        .wall_ms = wall_clock_ms(),
+                        .seed = rng_.next(),
+                        .shed_level = level,
+                        .has_origin = !request.header("Origin").empty(),
+                        .is_json = speaks_json(request.header("Content-Type")),
+                        .body = request.body};
+  stats_.auctions.add();
+  stats_.queue_age.record(request.queue_age);
+  if (level > 0) {
+    stats_.shed[level].add();
+  }
+  Flight& flight = *take_flight();
+  flight.origin = request.header("Origin");
+  flight.route = route_;
+  flight.reply = std::move(reply);
+  flight.time_zero = request.time_zero;
+  // Shed before the walk: its bytes are not looked at, so they need not be kept.
+  start.body = level == 2 ? request.body : flight.keep_body(request.body);
+  if (recorder_.samples(start.seed)) {
+    flight.record = recorder_.blank(index_);
+    flight.record->take_start(route_->snapshot(), start);
+  }
+  flight.auction.start(route_->snapshot(), start);
+  if (!flight.auction.finished()) {
+    begin_asking(flight, start.now);
+  } else {
+    answer_caller(flight, start.now);
+  }
+  release_if_done(flight);
+}
+
+void Worker::begin_asking(Flight& flight, base::Instant now) {
+  stats_.in_flight.set(++in_flight_);
+  flight.counted = true;
+  flight.reply.set_deadline(flight.auction.miss_after());
+  ask_guards(flight, now);
+  if (flight.record != nullptr) {
+    flight.record->take_admit(now, flight.verdicts);
+  }
+  const auto asks = flight.auction.admit(now, flight.verdicts);
+  flight.pinned = true;
+  send_asks(flight, asks, now);
+  flight.pinned = false;
+  if (flight.auction.finished()) {
+    answer_caller(flight, now);
+    return;
+  }
+  reactor_.timers().arm(flight, flight.auction.deadline());
+  flight.reply.on_gone([this, gone = &flight] { caller_gone(*gone); });
+}
+
+Flight* Worker::take_flight() {
+  if (free_flights_.empty()) {
+    flights_.push_back(std::make_unique<Flight>(*this));
+    free_flights_.push_back(flights_.back().get());
+  }
+  Flight* flight = free_flights_.back();
+  free_flights_.pop_back();
+  flight->released = false;
+  return flight;
+}
+
+void Worker::on_deadline(Flight& flight, base::Instant) {
+  end_auction(flight, reactor_.refresh());
+  release_if_done(flight);
+}
+
+void Worker::end_auction(Flight& flight, base::Instant now) {
+  flight.cancel();
+  flight.auction.finish(now);
+  if (flight.record != nullptr) {
+    flight.record->take_finish(now);
+  }
+  answer_caller(flight, now);
+}
+
+void Worker::answer_caller(Flight& flight, base::Instant now) {
+  count_bids(flight);
+  auto reply = flight.auction.take_reply();
+  count_reply(flight, reply, now);
+  if (flight.record != nullptr) {
+    flight.record->take_reply(reply);
+    recorder_.offer(index_, std::move(flight.record));
+  }
+  flight.answered = true;
+  flight.reply.send(http_answer(std::move(reply), flight.origin));
+}
+
+void Worker::count_reply(const Flight& flight, const exchange::ReplyBytes& reply,
+                         base::Instant now) {
+  using exchange::ReplyKind;
+  stats_.replies[static_cast<size_t>(reply.kind)].add();
+  stats_.answer_time.record(now - flight.time_zero);
+  if (reply.kind == ReplyKind::kNoBid || reply.kind == ReplyKind::kShed) {
+    switch (reply.nbr) {
+      case openrtb::NoBid::kInsufficientTime:
+        stats_.nbr_time.add();
+        break;
+      case openrtb::NoBid::kShed:
+        stats_.nbr_shed.add();
+        break;
+      case openrtb::NoBid::kInvalidRequest:
+        stats_.nbr_invalid.add();
+        break;
+      default:
+        stats_.nbr_other.add();
+    }
+  }
+}
+
+void Worker::count_bids(const Flight& flight) {
+  const auto& auction = flight.auction;
+  const auto& route = *static_cast<const Route*>(flight.route.get());
+  const auto candidates = auction.candidates();
+  for (uint32_t i = 0; i < candidates.size(); ++i) {
+    const auto& report = auction.report(i);
+    if (!report.asked) {
+      continue;
+    }
+    auto& stats = *route.targets[candidates[i].dsp][candidates[i].endpoint]->stats;
+    stats.bids.add(report.bids);
+    stats.bids_valid.add(report.bids_valid);
+    stats.wins.add(report.wins);
+  }
+  if (candidates.empty()) {
+    return;
+  }
+  for (const auto* bid : auction.bids()) {
+    const auto loss = static_cast<size_t>(bid->loss);
+    if (loss != 0 && loss < WorkerStats::kLosses) {
+      stats_.losses[loss].add();
+    }
+  }
+  stats_.imps.add(auction.request().imps.size());
+  for (const auto& cleared : auction.cleared()) {
+    stats_.fills.add(cleared.winner == exchange::clearing::Cleared::kNobody ? 0 : 1);
+  }
+}
+
+// The answers drain; nobody is blamed for them.
+void Worker::caller_gone(Flight& flight) {
+  if (flight.answered) {
+    return;
+  }
+  stats_.callers_gone.add();
+  flight.answered = true;
+  flight.cancel();
+  flight.pinned = true;
+  const auto slots = flight.call_slots;
+  for (const uint32_t slot : slots) {
+    client_.cancel(calls_[slot]->client_id);
+  }
+  flight.pinned = false;
+  // Its Reply is calling us: it may not be destroyed from in here.
+  reactor_.post([this, gone = &flight] { release_if_done(*gone); });
+}
+
+void Worker::release_if_done(Flight& flight) {
+  if (!flight.answered || flight.pinned || flight.released) {
+    return;
+  }
+  if (flight.counted) {
+    flight.counted = false;
+    stats_.in_flight.set(--in_flight_);
+  }
+  if (flight.calls_open > 0) {
+    return;
+  }
+  flight.reset();
+  flight.released = true;
+  free_flights_.push_back(&flight);
+  if (retiring_) {
+    drop_unused_targets();
+  }
+}
+
+}  // namespace spillway::app

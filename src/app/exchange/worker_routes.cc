@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "app/config/plan.h"
+#include "app/exchange/transport.h"
+#include "app/exchange/worker.h"
+#include "app/exchange/worker_parts.h"
+
+namespace spillway::app {
+
+void Worker::deploy(Deployment deployment) {
+  reactor_.post(
+      [this, deployment = std::move(deployment)]() mutable { take_on(std::move(deployment)); });
+}
+
+void Worker::take_on(Deployment deployment) {
+  auto route = std::make_shared<Route>();
+  route->config = std::move(deployment.config);
+  const auto& dsps = route->snapshot().dsps;
+  route->targets.resize(dsps.size());
+  for (size_t i = 0; i < dsps.size(); ++i) {
+    for (size_t j = 0; j < dsps[i].endpoints.size(); ++j) {
+      const auto& endpoint = dsps[i].endpoints[j];
+      auto& target = targets_[endpoint.guard_key];
+      const bool fresh = target == nullptr;
+      if (fresh) {
+        target = std::make_unique<Target>();
+        target->key = endpoint.guard_key;
+      }
+      target->guard = deployment.slots[i][j].guard;
+      target->stats = deployment.slots[i][j].stats;
+      target->headers = ask_headers(dsps[i]);
+      auto settings = target_settings(dsps[i], endpoint);
+      if (fresh) {
+        target->id = client_.add_target(std::move(settings));
+      } else {
+        client_.change_target(target->id, std::move(settings));
+      }
+      route->targets[i].push_back(target.get());
+    }
+  }
+  if (route_ != nullptr) {
+    old_routes_.push_back(route_);
+  }
+  route_ = std::move(route);
+  drop_unused_targets();
+}
+
+net::TargetSettings Worker::target_settings(const exchange::DspConfig& dsp,
+                                            const exchange::Endpoint& endpoint) const {
+  return {.name = endpoint.guard_key,
+          .host = endpoint.host,
+          .port = endpoint.port,
+          .max_connections = connections_of_worker(dsp.max_connections, workers_, index_),
+          .max_handshakes = connections_of_worker(dsp.max_handshakes, workers_, index_),
+          .answer_bytes = dsp.answer_bytes,
+          .idle_timeout = dsp.idle_timeout};
+}
+
+// A target goes when no configuration in use names it and no call of it is open.
+void Worker::drop_unused_targets() {
+  std::erase_if(old_routes_, [](const auto& route) { return route.expired(); });
+  retiring_ = !old_routes_.empty();
+  if (retiring_) {
+    return;  // a flight may still ask under an old configuration
+  }
+  const auto in_use = [this](const Target* target) {
+    return std::ranges::any_of(route_->targets, [target](const auto& endpoints) {
+      return std::ranges::find(endpoints, target) != endpoints.end();
+    });
+  };
+  std::erase_if(targets_, [&](const auto& entry) {
+    const Target& target = *entry.second;
+    if (in_use(&target)) {
+      return false;
+    }
+    if (target.calls_open > 0) {
+      retiring_ = true;
+      return false;
+    }
+    client_.remove_target(target.id);
+    return true;
+  });
+}
+
+std::vector<Worker::TargetView> Worker::targets() const {
+  std::vector<TargetView> views;
+  for (const auto& [key, target] : targets_) {
+    const auto pool = client_.pool(target->id);
+    views.push_back({.key = key,
+                     .counters = &client_.counters(target->id),
+                     .pool = pool,
+                     .network_cost = target->network_cost});
+  }
+  return views;
+}
+
+}  // namespace spillway::app

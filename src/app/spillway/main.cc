@@ -1,0 +1,163 @@
+// Finds libexec/spillway-<part> beside itself and becomes it. Compiled for any x86-64, so that the
+// check of the processor runs on one that the parts would crash on.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+constexpr int kUsage = 2;
+
+struct Part {
+  std::string_view name;
+  std::string_view what;
+};
+
+constexpr std::array kParts{
+    Part{"dsp", "a farm of fake DSPs that misbehave on order"},
+    Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},
+    Part{"explain", "say why each DSP of a recorded auction was asked, won or lost"},
+    Part{"load", "send bid requests at a fixed rate and report latencies"},
+    Part{"replay", "run recorded auctions again and compare every answer"},
+};
+
+std::filesystem::path libexec() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path() / "libexec";
+}
+
+// The known parts and whatever else lies in libexec.
+std::vector<Part> installed(std::vector<std::string>& names) {
+  std::error_code error;
+  constexpr std::string_view kPrefix = "spillway-";
+  for (const auto& entry : std::filesystem::directory_iterator(libexec(), error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(kPrefix)) {
+      names.push_back(name.substr(kPrefix.size()));
+    }
+  }
+  std::ranges::sort(names);
+  std::vector<Part> parts;
+  for (const auto& name : names) {
+    const auto* known = std::ranges::find(kParts, std::string_view(name), &Part::name);
+    parts.push_back({name, known == kParts.end() ? std::string_view{} : known->what});
+  }
+  return parts;
+}
+
+void print_help(std::FILE* out) {
+  std::vector<std::string> names;
+  std::fputs(
+      "Spillway: a real-time-bidding stack that keeps serving when its partners don't.\n\n"
+      "usage: spillway <part> [options]      spillway <part> --help\n\nparts:\n",
+      out);
+  for (const auto& part : installed(names)) {
+    std::fprintf(out, "  %-12.*s %.*s\n", static_cast<int>(part.name.size()), part.name.data(),
+                 static_cast<int>(part.what.size()), part.what.data());
+  }
+  std::fputs(
+      "\nexamples:\n"
+      "  spillway exchange --config exchange.yaml --check-config\n"
+      "  spillway exchange --config exchange.yaml\n"
+      "  spillway replay auctions.log\n",
+      out);
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+int refuse_part(std::string_view name) {
+  std::fprintf(stderr, "spillway: there is no part \"%.*s\"", static_cast<int>(name.size()),
+               name.data());
+  std::vector<std::string> names;
+  std::string near;
+  for (const auto& part : installed(names)) {
+    if (edit_distance(name, part.name) <= std::max<size_t>(2, name.size() / 3) ||
+        (name.size() >= 2 && part.name.starts_with(name))) {
+      near += (near.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  std::fprintf(stderr, near.empty() ? "; spillway --help lists them%s\n" : "; near: %s\n",
+               near.c_str());
+  return kUsage;
+}
+
+#ifdef SPILLWAY_NEEDS_V3
+bool processor_fits() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
+         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("pclmul");
+}
+#else
+bool processor_fits() { return true; }
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return kUsage;
+  }
+  std::string_view name = argv[1];
+  if (name == "--version") {
+    std::puts("spillway " SPILLWAY_VERSION);
+    return EXIT_SUCCESS;
+  }
+  static char help[] = "--help";
+  std::vector<char*> arguments(argv + 1, argv + argc);
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (argc < 3) {
+      print_help(stdout);
+      return EXIT_SUCCESS;
+    }
+    name = argv[2];
+    arguments = {argv[2], help};
+  }
+  if (!processor_fits()) {
+    std::fputs(
+        "spillway: this build needs a processor of x86-64-v3 (AVX2, BMI1, BMI2, FMA, LZCNT, MOVBE, "
+        "F16C) with PCLMUL; this machine's lacks some of them. Build with the preset `debug`, or "
+        "with -DSPILLWAY_MARCH= (empty), for a slower one that runs here.\n",
+        stderr);
+    return EXIT_FAILURE;
+  }
+  const bool plain =
+      !name.empty() &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos &&
+      name[0] != '-';
+  const auto program = (libexec() / ("spillway-" + std::string(name))).string();
+  if (!plain || ::access(program.c_str(), F_OK) != 0) {
+    return refuse_part(name);
+  }
+  arguments.push_back(nullptr);
+  ::execv(program.c_str(), arguments.data());
+  std::fprintf(stderr, "spillway: cannot run %s: %s\n", program.c_str(), std::strerror(errno));
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,66 @@
+#include "exchange/auction_rules.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/money.h"
+#include "exchange/auction.h"
+#include "exchange/clearing/bid.h"
+#include "exchange/snapshot.h"
+#include "openrtb/codes.h"
+#include "openrtb/validate.h"
+
+namespace spillway::exchange {
+
+using clearing::Bid;
+using openrtb::Loss;
+
+void refuse_strays(const Snapshot& snapshot, const Candidate& candidate, std::vector<Bid>& bids) {
+  for (Bid& bid : bids) {
+    if (!bid.valid()) {
+      continue;
+    }
+    if (!std::ranges::binary_search(candidate.imps, bid.imp)) {
+      bid.loss = Loss::kInvalidResponse;
+    } else if (bid.seat == snapshot.house_seat) {
+      bid.loss = Loss::kSeatBlocked;
+    }
+  }
+}
+
+base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bid* const> bids) {
+  const Bid* first = nullptr;
+  bool mixed = false;
+  for (const Bid* bid : bids) {
+    if (bid->valid()) {
+      first = first == nullptr ? bid : first;
+      mixed = mixed || bid->currency != first->currency;
+    }
+  }
+  if (first == nullptr) {
+    for (const openrtb::Imp& imp : request.imps) {
+      if (imp.floor.micros > 0) {
+        return imp.floor_currency;
+      }
+    }
+    return request.currencies.empty() ? base::Currency{} : request.currencies.front();
+  }
+  if (!mixed) {
+    return first->currency;
+  }
+  const auto is_bid_in = [&](const base::Currency& currency) {
+    return std::ranges::any_of(
+        bids, [&](const Bid* bid) { return bid->valid() && bid->currency == currency; });
+  };
+  const auto wanted = std::ranges::find_if(request.currencies, is_bid_in);
+  const base::Currency chosen = wanted != request.currencies.end() ? *wanted : first->currency;
+  for (Bid* bid : bids) {
+    if (bid->valid() && bid->currency != chosen) {
+      bid->loss = Loss::kNoFxRate;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace spillway::exchange

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/money.h"
+#include "exchange/auction.h"
+#include "exchange/clearing/bid.h"
+#include "exchange/snapshot.h"
+#include "openrtb/validate.h"
+
+namespace spillway::exchange {
+
+/// What a bid is judged by beyond its own answer: which imps its DSP was asked for, which seats are
+/// reserved, what else is in the reply. Only valid bids change; each gets its loss reason.
+
+/// A bid on an imp that this call did not carry is no answer to it: loss 3. A bid under the
+/// exchange's own house seat would pass as a local ad: loss 104.
+void refuse_strays(const Snapshot& snapshot, const Candidate& candidate,
+                   std::vector<clearing::Bid>& bids);
+
+/// A reply has one currency. The caller's most wanted one (order of request.cur) that any valid bid
+/// is in is taken, bids in others lose by 526: there is no conversion here. Without valid bids:
+/// the first floor's currency among the imps, else the most wanted one.
+[[nodiscard]] base::Currency settle_currency(const openrtb::RequestView& request,
+                                             std::span<clearing::Bid* const> bids);
+
+}  // namespace spillway::exchange

@@ -1,0 +1,285 @@
+#include "resilience/guard.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/hash.h"
+#include "base/time.h"
+#include "resilience/guard_body.h"
+#include "resilience/outcome.h"
+#include "resilience/shard.h"
+#include "resilience/state_word.h"
+
+namespace spillway::resilience {
+
+namespace {
+
+using base::Duration;
+using base::Instant;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr double kExploreShare = 0.01;
+constexpr int64_t kExploreEveryNs = 10'000'000'000;
+constexpr Duration kProbeGrace = std::chrono::milliseconds(250);
+constexpr Duration kMinLease = std::chrono::milliseconds(500);
+constexpr Duration kMaxLease = std::chrono::minutes(5);
+
+size_t index_of(Refusal refusal) {
+  return static_cast<size_t>(refusal) - static_cast<size_t>(Refusal::kCircuitOpen);
+}
+
+Decision refuse(Refusal refusal) { return Decision{.refused = true, .refusal = refusal}; }
+
+/// Outcomes whose time is a latency of the dependency's real work. Fast failures are none.
+constexpr bool is_latency(Outcome outcome) {
+  return outcome == Outcome::kOk || outcome == Outcome::kSlow || outcome == Outcome::kMalformed;
+}
+
+}  // namespace
+
+std::string_view to_string(Refusal refusal) {
+  constexpr std::array<std::string_view, 5> kNames{"circuit_open", "concurrency", "qps",
+                                                   "host_ejected", "deadline_too_short"};
+  return kNames[index_of(refusal)];
+}
+
+std::string_view to_string(State state) {
+  constexpr std::array<std::string_view, 4> kNames{"closed", "open", "half_open", "ramping"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+std::string_view to_string(Mode mode) {
+  constexpr std::array<std::string_view, 4> kNames{"enforce", "shadow", "disabled", "forced_open"};
+  return kNames[static_cast<size_t>(mode)];
+}
+
+bool Guard::Body::take_slot(uint32_t cap) {
+  // Counted first, checked after: never over the cap at any interleaving.
+  if (in_flight.fetch_add(1, kRelaxed) < static_cast<int64_t>(cap)) {
+    return true;
+  }
+  in_flight.fetch_sub(1, kRelaxed);
+  return false;
+}
+
+bool Guard::Body::explore(const Attempt& attempt) {
+  const uint64_t hash = base::combine64(leaf_hash ^ 0x65787072ULL, attempt.request_hash);
+  if (base::unit(hash) < kExploreShare) {
+    return true;
+  }
+  const int64_t now_ns = attempt.now.time_since_epoch().count();
+  int64_t last = explored_ns.load(kRelaxed);
+  return now_ns - last >= kExploreEveryNs &&
+         explored_ns.compare_exchange_strong(last, now_ns, kRelaxed);
+}
+
+Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
+  const State state = word.state();
+  if (state == State::kOpen) {
+    return refuse(Refusal::kCircuitOpen);
+  }
+  Decision made;
+  if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) {
+    if (state == State::kHalfOpen || !explore(attempt)) {
+      return refuse(Refusal::kDeadlineTooShort);
+    }
+    made.how = Admitted::kExplore;
+  }
+  const uint32_t cap = published.max_in_flight.load(kRelaxed);
+  if (cap != 0) {
+    if (!take_slot(cap)) {
+      return refuse(Refusal::kConcurrency);
+    }
+    made.slot = true;
+  }
+  const bool has_qps = published.has_qps.load(kRelaxed);
+  if (has_qps && !qps.take(attempt.now)) {
+    made.refused = true;
+    made.refusal = Refusal::kQps;
+  } else if (state == State::kHalfOpen) {
+    const Duration lease = std::clamp(attempt.offered + kProbeGrace, kMinLease, kMaxLease);
+    made.how = Admitted::kProbe;
+    made.lease = attempt.offered.count() < probe_needs_ns.load(kRelaxed)
+                     ? 0
+                     : probes.take(word.epoch(), attempt.now, lease);
+    made.refused = made.lease == 0;
+  } else if (state == State::kRamping) {
+    const uint64_t hash =
+        base::combine64(base::combine64(leaf_hash, word.epoch()), attempt.request_hash);
+    made.how = made.how == Admitted::kExplore ? made.how : Admitted::kRamp;
+    made.refused = !word.passes(hash);
+  }
+  if (made.refused) {
+    if (made.slot) {
+      in_flight.fetch_sub(1, kRelaxed);
+    }
+    if (has_qps && made.refusal != Refusal::kQps) {
+      qps.give_back();
+    }
+    made.slot = false;
+  }
+  return made;
+}
+
+std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& attempt) {
+  Body& body = *body_;
+  Shard& shard = body.shards[worker];
+  const StateWord word(body.published.word.load(std::memory_order_acquire));
+  const Mode mode = word.mode();
+  Decision made;
+  if (mode != Mode::kDisabled) [[likely]] {
+    made = body.decide(word, attempt);
+  }
+  if (made.refused) {
+    if (mode != Mode::kShadow) {
+      shard.refused[index_of(made.refusal)].add();
+      return std::unexpected(made.refusal);
+    }
+    shard.would_refuse[index_of(made.refusal)].add();
+    made.how = Admitted::kShadow;
+  }
+  const int64_t offered = attempt.offered.count();
+  const int64_t usual = std::max(offered - offered / 5, body.published.slow_p90_ns.load(kRelaxed));
+  const int64_t capped = std::min(usual, body.published.slow_ceiling_ns.load(kRelaxed));
+  const int64_t slow = std::max(capped, body.published.slow_floor_ns.load(kRelaxed));
+
+  std::expected<Permit, Refusal> given(std::in_place);
+  Permit& permit = *given;
+  permit.guard_ = this;
+  permit.worker_ = worker;
+  permit.lease_ = made.lease;
+  permit.slot_ = made.slot;
+  permit.started_ = attempt.now;
+  permit.terms_ = Terms{.offered = attempt.offered,
+                        .fair = Duration(body.published.fair_ns.load(kRelaxed)),
+                        .slow_after = Duration(slow),
+                        .how = made.how,
+                        .epoch = word.epoch()};
+  shard.in_flight.add();
+  shard.admitted[static_cast<size_t>(made.how)].add();
+  if (made.how <= Admitted::kRamp) {
+    shard.offered.record(attempt.offered);
+  }
+  return given;
+}
+
+void Guard::Body::record(Shard& shard, const Terms& terms, Instant started, Instant now,
+                         Outcome outcome) {
+  const StateWord word(published.word.load(std::memory_order_acquire));
+  if (word.epoch() != terms.epoch) {
+    shard.late.add();
+    return;
+  }
+  switch (verdict_of(outcome)) {
+    case Verdict::kGood:
+      shard.last_good_ns.store(now.time_since_epoch().count(), kRelaxed);
+      shard.good.add(terms.epoch);
+      return;
+    case Verdict::kBad:
+      shard.bad_calls.push({.started = started, .ended = now, .epoch = terms.epoch});
+      if (outcome == Outcome::kReset) {
+        shard.resets.add(terms.epoch);
+      }
+      shard.bad.add(terms.epoch);
+      return;
+    case Verdict::kOverload:
+      shard.overload.add(terms.epoch);
+      return;
+    case Verdict::kNeutral:
+      return;
+  }
+}
+
+Tail Permit::finish(Instant now, Outcome outcome) {
+  SPILLWAY_ASSERT(guard_ != nullptr);
+  Guard* guard = std::exchange(guard_, nullptr);
+  Guard::Body& body = *guard->body_;
+  Shard& shard = body.shards[worker_];
+  shard.outcomes[static_cast<size_t>(outcome)].add();
+  if (terms_.how == Admitted::kProbe) {
+    const Verdict verdict = verdict_of(outcome);
+    const bool bad = verdict == Verdict::kOverload;
+    body.probes.settle(terms_.epoch, lease_, bad ? Verdict::kBad : verdict);
+  } else if (terms_.how == Admitted::kNormal || terms_.how == Admitted::kRamp) {
+    body.record(shard, terms_, started_, now, outcome);
+  }
+  if (is_latency(outcome)) {
+    shard.latencies.record(now - started_);
+    shard.answers.add();
+  }
+  return Tail(guard, worker_, slot_);
+}
+
+Permit::Permit(Permit&& other) noexcept
+    : guard_(std::exchange(other.guard_, nullptr)),
+      worker_(other.worker_),
+      lease_(other.lease_),
+      slot_(other.slot_),
+      started_(other.started_),
+      terms_(other.terms_) {}
+
+Permit& Permit::operator=(Permit&& other) noexcept {
+  if (this != &other) {
+    if (guard_ != nullptr) {
+      finish(started_, Outcome::kAbandoned);
+    }
+    guard_ = std::exchange(other.guard_, nullptr);
+    worker_ = other.worker_;
+    lease_ = other.lease_;
+    slot_ = other.slot_;
+    started_ = other.started_;
+    terms_ = other.terms_;
+  }
+  return *this;
+}
+
+Permit::~Permit() {
+  if (guard_ != nullptr) {
+    finish(started_, Outcome::kAbandoned);
+  }
+}
+
+Tail::Tail(Tail&& other) noexcept
+    : guard_(std::exchange(other.guard_, nullptr)), worker_(other.worker_), slot_(other.slot_) {}
+
+Tail& Tail::operator=(Tail&& other) noexcept {
+  if (this != &other) {
+    release();
+    guard_ = std::exchange(other.guard_, nullptr);
+    worker_ = other.worker_;
+    slot_ = other.slot_;
+  }
+  return *this;
+}
+
+Tail::~Tail() { release(); }
+
+void Tail::release() {
+  if (guard_ != nullptr) {
+    Guard::Body& body = *std::exchange(guard_, nullptr)->body_;
+    body.shards[worker_].in_flight.subtract();
+    if (slot_) {
+      body.in_flight.fetch_sub(1, kRelaxed);
+    }
+  }
+}
+
+void Tail::settle(Duration latency) {
+  if (guard_ != nullptr) {
+    Shard& shard = guard_->body_->shards[worker_];
+    shard.latencies.record(latency);
+    shard.answers.add();
+    release();
+  }
+}
+
+}  // namespace spillway::resilience

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "resilience/breaker.h"
+#include "resilience/guard.h"
+#include "resilience/latency.h"
+#include "resilience/log_buckets.h"
+#include "resilience/probe_slot.h"
+#include "resilience/rate.h"
+#include "resilience/shard.h"
+#include "resilience/state_word.h"
+
+namespace spillway::resilience {
+
+/// What the ticking thread publishes to the call path: one line, read by every call, written at
+/// ticks.
+struct alignas(64) Published {
+  std::atomic<uint64_t> word{0};          ///< StateWord.
+  std::atomic<int64_t> skip_below_ns{0};  ///< Remaining-time rule; 0: off.
+  std::atomic<int64_t> fair_ns{0};
+  std::atomic<int64_t> slow_p90_ns{0};  ///< 1.5 × baseline p90.
+  std::atomic<int64_t> slow_floor_ns{0};
+  std::atomic<int64_t> slow_ceiling_ns{0};
+  std::atomic<uint32_t> max_in_flight{0};
+  std::atomic<bool> has_qps{false};
+};
+
+/// Whether and how a call goes.
+struct Decision {
+  bool refused = false;
+  Refusal refusal = Refusal::kCircuitOpen;
+  Admitted how = Admitted::kNormal;
+  bool slot = false;
+  uint32_t lease = 0;
+};
+
+/// What the ticking thread has read of a shard so far.
+struct Read {
+  uint64_t good = 0;
+  uint64_t bad = 0;
+  uint64_t overload = 0;
+  uint64_t resets = 0;
+  uint64_t answers = 0;
+  uint64_t silent = 0;
+  std::array<uint32_t, LogBuckets::kCount> latencies{};
+  std::array<uint32_t, LogBuckets::kCount> offered{};
+};
+
+struct Guard::Body {
+  Body(std::string leaf, const Settings& settings, uint32_t workers, uint64_t seed,
+       base::Instant now);
+
+  // Call path: guard.cc.
+  Decision decide(StateWord word, const Attempt& attempt);
+  bool explore(const Attempt& attempt);
+  bool take_slot(uint32_t cap);
+  void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
+              Outcome outcome);
+
+  // Tick: guard_tick.cc.
+  Fold fold_calls();
+  void fold_latencies(base::Instant now);
+  void publish_settings();
+  void publish_terms();
+  void publish_word();
+  void arm_probes();
+  [[nodiscard]] Transition transition(const Move& move, base::Instant now) const;
+  void moved(const Move& move, base::Instant now, std::vector<Transition>& out);
+
+  Published published;
+  alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of max_in_flight.
+  alignas(64) QpsContract qps;
+  alignas(64) ProbeSlot probes;
+  std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
+  std::atomic<int64_t> explored_ns;        ///< When the time-driven exploration last went.
+  std::vector<Shard> shards;
+  const uint64_t leaf_hash;
+  const std::string key;
+
+  // For peek, from any thread.
+  std::atomic<int64_t> p50_ns{0};
+  std::atomic<int64_t> p90_ns{0};
+  std::atomic<int64_t> median_offered_ns{0};
+  std::atomic<double> usual_bad{0};
+
+  // The ticking thread's own.
+  Breaker breaker;
+  LatencyBaseline baseline;
+  std::vector<Read> reads;
+  std::vector<BadCall> bads;
+  base::Instant last_tick;
+  base::Instant next_latency_fold;
+};
+
+}  // namespace spillway::resilience

@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "resilience/breaker.h"
+#include "resilience/guard.h"
+#include "resilience/guard_body.h"
+#include "resilience/log_buckets.h"
+#include "resilience/outcome.h"
+#include "resilience/settings.h"
+#include "resilience/shard.h"
+#include "resilience/state_word.h"
+#include "resilience/trip.h"
+
+namespace spillway::resilience {
+
+namespace {
+
+using base::Duration;
+using base::Instant;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr Duration kLatencyFoldEvery = std::chrono::seconds(1);
+
+/// What `now` has beyond `read`, which moves along.
+template <typename T>
+T news(T& read, T now) {
+  return now - std::exchange(read, now);
+}
+
+uint64_t outcome_count(const Shard& shard, Outcome outcome) {
+  return shard.outcomes[static_cast<size_t>(outcome)].value();
+}
+
+}  // namespace
+
+Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, uint64_t seed,
+                  Instant now)
+    : probes(now),
+      explored_ns(now.time_since_epoch().count()),
+      shards(workers),
+      leaf_hash(base::hash64(leaf)),
+      key(std::move(leaf)),
+      breaker(settings, base::combine64(seed, leaf_hash), now),
+      reads(workers),
+      last_tick(now),
+      next_latency_fold(now) {
+  bads.reserve(size_t{workers} * 32);
+  publish_settings();
+  publish_terms();
+  publish_word();
+}
+
+Fold Guard::Body::fold_calls() {
+  Fold fold;
+  const uint32_t epoch = breaker.epoch();
+  uint64_t answers = 0;
+  uint64_t silent = 0;
+  bads.clear();
+  for (size_t i = 0; i < shards.size(); ++i) {
+    Shard& shard = shards[i];
+    Read& read = reads[i];
+    fold.good += news(read.good, shard.good.count(epoch));
+    fold.resets += news(read.resets, shard.resets.count(epoch));
+    fold.bad += news(read.bad, shard.bad.count(epoch));
+    fold.overload += news(read.overload, shard.overload.count(epoch));
+    fold.last_good = std::max(fold.last_good, Instant(Duration(shard.last_good_ns.load(kRelaxed))));
+    shard.bad_calls.drain([&](const BadCallRing::Entry& call) {
+      if (call.epoch == epoch) {
+        bads.push_back({.started = call.started, .ended = call.ended});
+      }
+    });
+    answers += news(read.answers, shard.answers.value());
+    silent += news(read.silent,
+                   outcome_count(shard, Outcome::kShort) + outcome_count(shard, Outcome::kTimeout));
+  }
+  fold.resets = std::min(fold.resets, fold.bad);
+  fold.bads = bads;
+  baseline.note_silence(last_tick, answers, silent);
+  return fold;
+}
+
+void Guard::Body::fold_latencies(Instant now) {
+  for (size_t i = 0; i < shards.size(); ++i) {
+    for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
+      if (const auto count = news(reads[i].latencies[bucket], shards[i].latencies.count(bucket))) {
+        baseline.add_latency(bucket, count);
+      }
+      if (const auto count = news(reads[i].offered[bucket], shards[i].offered.count(bucket))) {
+        baseline.add_offered(bucket, count);
+      }
+    }
+  }
+  baseline.update(now, breaker.healthy());
+}
+
+void Guard::Body::publish_settings() {
+  const Settings& settings = breaker.settings();
+  published.slow_floor_ns.store(settings.slow_floor.count(), kRelaxed);
+  published.slow_ceiling_ns.store(settings.slow_ceiling.count(), kRelaxed);
+  published.max_in_flight.store(settings.max_in_flight, kRelaxed);
+  published.has_qps.store(settings.qps != 0, kRelaxed);
+  qps.set_qps(settings.qps);
+}
+
+void Guard::Body::publish_terms() {
+  const Duration p50 = baseline.p50();
+  const Duration fair = baseline.fair();
+  published.fair_ns.store(fair.count(), kRelaxed);
+  published.slow_p90_ns.store(baseline.p90().count() * 3 / 2, kRelaxed);
+  published.skip_below_ns.store(breaker.failing() ? 0 : p50.count(), kRelaxed);
+  probe_needs_ns.store(
+      breaker.starved() ? 0 : std::max(p50, baseline.known() ? fair : Duration{}).count(),
+      kRelaxed);
+  p50_ns.store(p50.count(), kRelaxed);
+  p90_ns.store(baseline.p90().count(), kRelaxed);
+  median_offered_ns.store(baseline.median_offered().count(), kRelaxed);
+  usual_bad.store(breaker.usual().ratio(), kRelaxed);
+}
+
+void Guard::Body::publish_word() {
+  const StateWord word(breaker.state(), breaker.mode(), breaker.epoch(), breaker.admit_ratio());
+  if (published.word.load(kRelaxed) != word.bits()) {
+    published.word.store(word.bits(), std::memory_order_release);
+  }
+}
+
+void Guard::Body::arm_probes() {
+  const Settings& settings = breaker.settings();
+  const uint32_t of = std::clamp(settings.probes_of, 1U, 8U);
+  probes.arm(breaker.epoch(), std::clamp(settings.probes_good, 1U, of), of,
+             std::clamp(settings.probes_bad, 1U, of));
+}
+
+Transition Guard::Body::transition(const Move& move, Instant now) const {
+  return Transition{.key = key,
+                    .at = now,
+                    .from_state = move.from_state,
+                    .to_state = move.to_state,
+                    .from_mode = move.from_mode,
+                    .to_mode = move.to_mode,
+                    .epoch = breaker.epoch(),
+                    .rule = move.rule,
+                    .reason = move.reason,
+                    .calls = static_cast<uint32_t>(move.calls),
+                    .bad = static_cast<uint32_t>(move.bad),
+                    .open_for = move.open_for};
+}
+
+void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& out) {
+  // The slot first: a call that still sees the old word must not take a probe of the new epoch.
+  if (breaker.state() == State::kHalfOpen) {
+    arm_probes();
+  } else {
+    probes.disarm(breaker.epoch());
+  }
+  for (Read& read : reads) {
+    read.good = read.bad = read.overload = read.resets = 0;
+  }
+  out.push_back(transition(move, now));
+}
+
+Guard::Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
+             Instant now)
+    : body_(std::make_unique<Body>(std::move(key), settings, workers, seed, now)) {}
+
+Guard::~Guard() = default;
+
+void Guard::tick(Instant now, std::vector<Transition>& out) {
+  Body& body = *body_;
+  body.last_tick = std::max(body.last_tick, now);
+  const Fold fold = body.fold_calls();
+  const auto move = body.breaker.tick(body.last_tick, fold, body.probes.round());
+  if (body.last_tick >= body.next_latency_fold) {
+    body.next_latency_fold = body.last_tick + kLatencyFoldEvery;
+    body.fold_latencies(body.last_tick);
+  }
+  if (move) {
+    body.moved(*move, body.last_tick, out);
+  } else if (body.breaker.rearmed()) {
+    body.probes.rearm();
+  }
+  body.publish_terms();
+  body.publish_word();
+}
+
+void Guard::set_settings(const Settings& settings) {
+  body_->breaker.set_settings(settings);
+  body_->publish_settings();
+}
+
+void Guard::set_mode(Instant now, Mode mode, Instant until, std::string_view why,
+                     std::vector<Transition>& out) {
+  Body& body = *body_;
+  body.last_tick = std::max(body.last_tick, now);
+  if (const auto move = body.breaker.override_mode(now, mode, until, why)) {
+    body.moved(*move, body.last_tick, out);
+    body.publish_terms();
+    body.publish_word();
+  }
+}
+
+Peek Guard::peek() const {
+  const Body& body = *body_;
+  const StateWord word(body.published.word.load(std::memory_order_acquire));
+  Peek seen{.state = word.state(), .mode = word.mode(), .epoch = word.epoch()};
+  seen.admit_ratio = 0.0;
+  if (seen.mode == Mode::kDisabled || seen.state == State::kClosed) {
+    seen.admit_ratio = 1.0;
+  } else if (seen.state == State::kRamping) {
+    seen.admit_ratio = word.ratio();
+  }
+  for (const Shard& shard : body.shards) {
+    seen.in_flight += static_cast<int64_t>(shard.in_flight.value());
+  }
+  seen.p50 = Duration(body.p50_ns.load(kRelaxed));
+  seen.p90 = Duration(body.p90_ns.load(kRelaxed));
+  seen.median_offered = Duration(body.median_offered_ns.load(kRelaxed));
+  seen.baseline_bad_ratio = body.usual_bad.load(kRelaxed);
+  return seen;
+}
+
+Totals Guard::totals() const {
+  Totals sum;
+  for (const Shard& shard : body_->shards) {
+    for (size_t i = 0; i < shard.admitted.size(); ++i) {
+      sum.admitted[i] += shard.admitted[i].value();
+      sum.refused[i] += shard.refused[i].value();
+      sum.would_refuse[i] += shard.would_refuse[i].value();
+    }
+    for (size_t i = 0; i < shard.outcomes.size(); ++i) {
+      sum.outcomes[i] += shard.outcomes[i].value();
+    }
+    sum.late += shard.late.value();
+  }
+  return sum;
+}
+
+const std::string& Guard::key() const { return body_->key; }
+
+}  // namespace spillway::resilience

@@ -1,0 +1,93 @@
+#include "resilience/settings.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "resilience/sentence.h"
+
+namespace spillway::resilience {
+
+namespace {
+
+using base::Duration;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+template <typename T>
+void overlay(T& value, const std::optional<T>& patch) {
+  value = patch.value_or(value);
+}
+
+class Checker {
+ public:
+  void within(std::string key, Duration value, Duration low, Duration high) {
+    if (value < low || value > high) {
+      problems_.push_back({.key = std::move(key),
+                           .what = Sentence()
+                                       .seconds(value)
+                                       .text(" is not between ")
+                                       .seconds(low)
+                                       .text(" and ")
+                                       .seconds(high)
+                                       .str()});
+    }
+  }
+
+  void within(std::string key, uint32_t value, uint32_t low, uint32_t high) {
+    if (value < low || value > high) {
+      problems_.push_back({.key = std::move(key),
+                           .what = Sentence()
+                                       .number(value)
+                                       .text(" is not between ")
+                                       .number(low)
+                                       .text(" and ")
+                                       .number(high)
+                                       .str()});
+    }
+  }
+
+  std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+Settings apply(Settings base, const SettingsPatch& patch) {
+  overlay(base.enforcement, patch.enforcement);
+  overlay(base.open_min, patch.open_min);
+  overlay(base.open_max, patch.open_max);
+  overlay(base.ramp, patch.ramp);
+  overlay(base.slow_floor, patch.slow_floor);
+  overlay(base.slow_ceiling, patch.slow_ceiling);
+  overlay(base.max_in_flight, patch.max_in_flight);
+  overlay(base.qps, patch.qps);
+  overlay(base.probes_good, patch.probes_good);
+  overlay(base.probes_of, patch.probes_of);
+  overlay(base.probes_bad, patch.probes_bad);
+  return base;
+}
+
+std::vector<Problem> validate(const Settings& settings) {
+  Checker check;
+  check.within("open_min", settings.open_min, milliseconds(100), minutes(5));
+  check.within("open_max", settings.open_max, settings.open_min, minutes(5));
+  check.within("ramp", settings.ramp, seconds(1), minutes(5));
+  check.within("slow_floor", settings.slow_floor, milliseconds(1), seconds(10));
+  check.within("slow_ceiling", settings.slow_ceiling, settings.slow_floor, seconds(60));
+  check.within("max_in_flight", settings.max_in_flight, 0, 100'000);
+  check.within("qps", settings.qps, 0, 10'000'000);
+  check.within("probes_of", settings.probes_of, 1, 8);
+  check.within("probes_good", settings.probes_good, 1, settings.probes_of);
+  check.within("probes_bad", settings.probes_bad, 1, settings.probes_of);
+  return check.take();
+}
+
+}  // namespace spillway::resilience

@@ -1,0 +1,85 @@
+#include "resilience/trip.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/time.h"
+#include "resilience/wilson.h"
+#include "resilience/window.h"
+
+namespace spillway::resilience {
+
+namespace {
+
+constexpr double kMinRatio = 0.001;
+constexpr double kMaxRatio = 0.25;
+constexpr double kMemorySeconds = 600.0;
+constexpr double kMinWeight = 20.0;
+
+}  // namespace
+
+void BadRatioBaseline::learn(base::Instant now, const Tally& tally) {
+  const Evidence seen = evidence_of(tally);
+  if (seen.calls == 0) {
+    return;
+  }
+  const double elapsed = std::chrono::duration<double>(now - last_).count();
+  const double fade = std::exp(-std::clamp(elapsed, 0.0, 1e6) / kMemorySeconds);
+  last_ = std::max(last_, now);
+  // The weight of old evidence never fades away: a quiet hour must not make one call decide.
+  const double keep = std::max(fade, std::min(1.0, kMinWeight / calls_));
+  bad_ = bad_ * keep + static_cast<double>(seen.bad);
+  calls_ = calls_ * keep + static_cast<double>(seen.calls);
+}
+
+double BadRatioBaseline::ratio() const { return std::clamp(bad_ / calls_, kMinRatio, kMaxRatio); }
+
+double BadRatioBaseline::threshold() const { return std::max(0.3, 2 * ratio()); }
+
+uint32_t BadRatioBaseline::run_length() const {
+  const double length = std::ceil(std::log(1e-6) / std::log(ratio()));
+  return static_cast<uint32_t>(std::clamp(length, 5.0, 12.0));
+}
+
+void Run::advance(base::Instant now, std::span<const BadCall> bads, base::Instant last_good) {
+  last_good_ = std::max(last_good_, last_good);
+  calls_.insert(calls_.end(), bads.begin(), bads.end());
+  std::erase_if(calls_, [&](const BadCall& call) {
+    return call.ended <= last_good_ || now - call.ended > kMaxAge;
+  });
+  std::ranges::stable_sort(calls_, {}, &BadCall::ended);
+  if (calls_.size() > kCapacity) {
+    calls_.erase(calls_.begin(), calls_.end() - static_cast<std::ptrdiff_t>(kCapacity));
+  }
+}
+
+void Run::clear() {
+  calls_.clear();
+  last_good_ = base::Instant::min();
+}
+
+bool Run::trips(uint32_t length) const {
+  if (calls_.size() < length) {
+    return false;
+  }
+  const base::Instant first_returned = calls_.front().ended;
+  const auto later = std::ranges::count_if(
+      calls_, [&](const BadCall& call) { return call.started > first_returned; });
+  return later >= 2;
+}
+
+bool r1_fast(const Evidence& fast, double threshold) {
+  return fast.calls >= kFastCalls && fast.spread && 2 * fast.bad >= fast.calls &&
+         wilson_lower_bound(fast.bad, fast.calls, kTripZ) >= threshold;
+}
+
+bool r2_slow(const Evidence& slow, double threshold) {
+  return slow.calls >= kSlowCalls && slow.spread &&
+         wilson_lower_bound(slow.bad, slow.calls, kTripZ) >= threshold;
+}
+
+}  // namespace spillway::resilience
