@@ -18,15 +18,15 @@ namespace spillway::net {
 
 /// One peer as one worker sees it.
 struct TargetSettings {
-  std::string name;                       ///< For logs and metrics.
-  std::string host;                       ///< Name or address literal.
+  std::string name;  ///< For logs and metrics.
+  std::string host;  ///< Name or address literal.
   uint16_t port = 80;
-  size_t max_connections = 128;           ///< Of this worker.
-  size_t max_handshakes = 8;              ///< Connects under way at once, of this worker.
+  size_t max_connections = 128;  ///< Of this worker.
+  size_t max_handshakes = 8;     ///< Connects under way at once, of this worker.
   size_t header_bytes = 16 * 1024;
-  size_t answer_bytes = 1024 * 1024;      ///< Cap on the body.
+  size_t answer_bytes = 1024 * 1024;                       ///< Cap on the body.
   base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a
-                                                            ///< `Keep-Alive: timeout=` lowers it.
+                                                           ///< `Keep-Alive: timeout=` lowers it.
   base::Duration tail_time = std::chrono::seconds(1);      ///< How long a late answer is drained.
   size_t tail_bytes = 256 * 1024;
   base::Duration resolve_every = std::chrono::seconds(30);
@@ -56,9 +56,9 @@ class CallListener {
 
 /// Times of one call, all absolute.
 struct CallDeadlines {
-  base::Instant connect_by = base::kNever;     ///< A connection must exist by then.
+  base::Instant connect_by = base::kNever;  ///< A connection must exist by then.
   base::Instant first_byte_by = base::kNever;
-  base::Instant answer_by = base::kNever;      ///< The whole answer must be read by then.
+  base::Instant answer_by = base::kNever;  ///< The whole answer must be read by then.
 };
 
 using TargetId = uint32_t;
@@ -76,23 +76,27 @@ class Client {
   explicit Client(Reactor& reactor);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
+
+  /// Closes everything; calls under way are told nothing.
   ~Client();
 
   /// Starts resolving in the background at once; addresses literal need no thread. A target whose
   /// settings change keeps its fitting connections.
   TargetId add_target(TargetSettings settings);
   void change_target(TargetId target, TargetSettings settings);
+  /// Cancels its calls and closes its connections. Ids are not used again.
   void remove_target(TargetId target);
 
-  /// Sends one request: `head` is the request line and headers up to and with the empty line, but
-  /// without Content-Length, which is added from `body`'s total; both are copied only as far as
-  /// the kernel does not take them at once. `listener` must outlive the call and its tail.
-  /// Returns the call's id for cancel(); the answer comes through `listener`, refusals included.
+  /// Sends one request. `extra_headers` are whole lines, each ended by CRLF; Host (unless given
+  /// there) and Content-Length are added. Everything is copied once, because a stale connection may
+  /// make it go out again. `listener` must outlive the call and its tail. Returns the call's id for
+  /// cancel(); the answer comes through `listener`, refusals included.
   uint64_t call(TargetId target, std::string_view method, std::string_view path,
                 std::string_view extra_headers, std::span<const std::string_view> body,
                 const CallDeadlines& deadlines, uint64_t tag, CallListener& listener);
 
-  /// Settles a call now with error kCancelled. Unknown and settled ids are ignored.
+  /// Settles a call now (on_answer comes from inside) with error kCancelled; it drains like one
+  /// whose deadline passed. Unknown and settled ids are ignored.
   void cancel(uint64_t call);
 
   [[nodiscard]] const TargetCounters& counters(TargetId target) const;
@@ -102,6 +106,7 @@ class Client {
   struct Pool {
     size_t idle = 0, busy = 0, connecting = 0, draining = 0;
   };
+
   [[nodiscard]] Pool pool(TargetId target) const;
 
  private:

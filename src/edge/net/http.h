@@ -16,6 +16,9 @@ namespace spillway::net {
 /// copy. At least simdjson's padding.
 inline constexpr size_t kBodyPadding = 64;
 
+/// Whether two header names or tokens are the same: compared without case, ASCII only.
+[[nodiscard]] bool same_name(std::string_view a, std::string_view b);
+
 struct Header {
   std::string_view name;
   std::string_view value;
@@ -24,13 +27,13 @@ struct Header {
 /// One whole request as read. Every view lives until the Reply is sent or destroyed.
 struct Request {
   std::string_view method;
-  std::string_view target;              ///< As sent: path and query.
-  std::span<const Header> headers;      ///< In order, at most `header_count`.
-  std::string_view body;                ///< kBodyPadding readable bytes follow.
-  std::string_view peer;                ///< "address:port" of the caller.
-  base::Instant time_zero{};            ///< When the reactor could first have seen the first byte.
-  base::Instant read_at{};              ///< When the last byte was read. The difference of reading
-                                        ///< the first byte and time_zero is the queue age.
+  std::string_view target;          ///< As sent: path and query.
+  std::span<const Header> headers;  ///< In order, at most `header_count`.
+  std::string_view body;            ///< kBodyPadding readable bytes follow.
+  std::string_view peer;            ///< "address:port" of the caller.
+  base::Instant time_zero{};        ///< When the reactor could first have seen the first byte.
+  base::Instant read_at{};          ///< When the last byte was read. The difference of reading
+                                    ///< the first byte and time_zero is the queue age.
   base::Duration queue_age{};
 
   /// First value of `name` (compared without case), empty when absent.
@@ -43,10 +46,10 @@ struct Request {
 /// One answer. `Content-Length`, `Connection` and `Date` are `net`'s business.
 struct Response {
   uint16_t status = 200;
-  std::string_view content_type;        ///< Static text; empty for none.
+  std::string_view content_type;                                  ///< Static text; empty for none.
   std::vector<std::pair<std::string_view, std::string>> headers;  ///< Names are static text.
   std::string body;
-  bool close = false;                   ///< Close the connection after this answer.
+  bool close = false;  ///< Close the connection after this answer.
 };
 
 }  // namespace spillway::net

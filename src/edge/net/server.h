@@ -18,12 +18,12 @@ namespace spillway::net {
 
 /// Bounds of one server. Every item is capped and so is the sum.
 struct ServerLimits {
-  size_t header_bytes = 16 * 1024;        ///< [1 KiB, 1 MiB]. Over: 431 and close.
-  size_t header_count = 100;              ///< [8, 1000]. Over: 431 and close.
-  size_t body_bytes = 256 * 1024;         ///< [1 KiB, 64 MiB]. Over: 413 and close.
-  size_t pipeline = 16;                   ///< Requests of one connection in work. [1, 64].
-  size_t worker_bytes = 256 * 1024 * 1024;///< Request and answer buffers of a worker together.
-  size_t connections = 20'000;            ///< Of one server, all workers. Over: accepted and closed.
+  size_t header_bytes = 16 * 1024;          ///< [1 KiB, 1 MiB]. Over: 431 and close.
+  size_t header_count = 100;                ///< [8, 1000]. Over: 431 and close.
+  size_t body_bytes = 256 * 1024;           ///< [1 KiB, 64 MiB]. Over: 413 and close.
+  size_t pipeline = 16;                     ///< Requests of one connection in work. [1, 64].
+  size_t worker_bytes = 256 * 1024 * 1024;  ///< Request and answer buffers of a worker together.
+  size_t connections = 20'000;  ///< Of one server, all workers. Over: accepted and closed.
   base::Duration header_timeout = std::chrono::seconds(5);
   base::Duration body_timeout = std::chrono::seconds(5);
   base::Duration idle_timeout = std::chrono::seconds(75);
@@ -36,8 +36,10 @@ struct ServerCounters {
   base::Counter bad_request, header_too_large, body_too_large, timeouts, over_budget;
   base::Counter over_connections, callers_gone, accept_errors;
   base::Counter received_bytes, sent_bytes, buffered_bytes;
-  base::Counter deadline_misses;          ///< Last byte accepted by the kernel after Reply's deadline.
+  base::Counter deadline_misses;  ///< Last byte accepted by the kernel after Reply's deadline.
 };
+
+struct PendingRequest;
 
 /// The obligation to answer one request. Move-only, used on its worker's thread; destroyed without
 /// an answer it sends 500 (a bug; counted nowhere else than by the caller of send()).
@@ -63,9 +65,10 @@ class Reply {
 
  private:
   friend class ServerConnection;
-  struct State;
-  explicit Reply(State* state) : state_(state) {}
-  State* state_ = nullptr;
+
+  explicit Reply(PendingRequest* state) : state_(state) {}
+
+  PendingRequest* state_ = nullptr;
 };
 
 /// Called on a worker's thread for each whole request.
@@ -83,6 +86,9 @@ class Server {
 
   /// Binds `address` ("127.0.0.1:8080", "[::1]:0"; port 0: a free one). Throws nothing: `error()`.
   Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers);
+
+  /// Closes every connection at once, each on its worker's thread; for less, stop_accepting() first
+  /// and wait for open_connections() to reach 0. Replies may outlive the server, reactors must.
   ~Server();
 
   /// Empty when listening; else one sentence with the address and the system's reason.
@@ -95,7 +101,8 @@ class Server {
   /// From now on answers carry `Connection: close`. Any thread.
   void announce_drain();
 
-  /// Stops listening after accepting what is queued. Idle connections close; busy ones finish.
+  /// Stops listening after accepting what is queued, and announces the drain. Idle connections
+  /// close; busy ones finish. Any thread; takes effect on the workers' threads.
   void stop_accepting();
 
   /// Connections open on all workers.
@@ -106,7 +113,7 @@ class Server {
 
  private:
   struct Body;
-  std::shared_ptr<Body> body_;  // last owner: the last connection to close
+  std::shared_ptr<Body> body_;  // shared with the work posted to reactors
 };
 
 }  // namespace spillway::net

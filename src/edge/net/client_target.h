@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/call_result.h"
+#include "base/time.h"
+#include "net/client.h"
+#include "net/client_connection.h"
+#include "net/client_core.h"
+#include "net/resolver.h"
+#include "net/timer_wheel.h"
+
+namespace spillway::net {
+
+/// One peer: its addresses, its connections, and the calls that wait for one.
+///
+/// A call takes the idle connection used last. Without one, a connection is opened while
+/// max_connections and max_handshakes allow, and the call waits in a FIFO for whichever connection
+/// is free first. With all connections in use it is refused at once; behind busy handshakes at
+/// most 64 calls wait.
+class ClientTarget final : private Timer {
+ public:
+  ClientTarget(ClientCore& core, TargetId id, TargetSettings settings);
+  ClientTarget(const ClientTarget&) = delete;
+  ClientTarget& operator=(const ClientTarget&) = delete;
+  ~ClientTarget();
+
+  void change(TargetSettings settings);
+  void remove();
+
+  void start(Call& call);
+  void expire(Call& call, base::CallError error);
+  /// A reused connection died before the first byte: the call goes first, on a fresh one.
+  void retry(Call& call);
+
+  void resolved(const std::vector<SocketAddress>& addresses);
+
+  // Told by connections.
+  void connected(ClientConnection& connection);
+  void connect_failed(ClientConnection& connection, int error);
+  /// An idle connection: the first waiting call takes it, else it goes on top of the pool.
+  void offer(ClientConnection& connection);
+  void leave_idle(ClientConnection& connection);
+  void unlink(ClientConnection& connection, ClientConnection::State was);
+  /// Whether one more connection may drain; counts it.
+  bool begin_drain();
+
+  void end_drain() { --draining_; }
+
+  [[nodiscard]] Client::Pool pool() const;
+
+  [[nodiscard]] size_t addresses() const { return addresses_.size(); }
+
+  [[nodiscard]] const std::string& host_line() const { return host_line_; }
+
+  ClientCore& core;
+  TargetSettings settings;
+  TargetCounters counters;
+
+ private:
+  struct Peer {
+    SocketAddress address;
+    uint64_t key;
+    uint64_t rank;  ///< Rendezvous hash with this worker's seed.
+    base::Instant failed_until{};
+  };
+
+  void on_timer(base::Instant now) override;
+  void resolve();
+  void wait_or_refuse(Call& call);
+  void refuse(Call& call, base::CallError error, base::CallPhase phase);
+  [[nodiscard]] bool can_open() const;
+  void open_for_waiting();
+  /// Opens one connection; false when it failed at once.
+  bool open_one();
+  Peer& pick();
+  void fail_waiting(base::CallError error, base::CallPhase phase);
+
+  TargetId id_;
+  std::string host_line_;
+  std::vector<Peer> addresses_;  ///< Highest rank first.
+  std::vector<std::unique_ptr<ClientConnection>> connections_;
+  std::vector<ClientConnection*> idle_;  ///< Used last at the back.
+  std::deque<Call*> waiting_;
+  size_t connecting_ = 0;
+  size_t draining_ = 0;
+  bool literal_ = false;
+  bool resolving_ = false;
+  bool lookup_failed_ = false;
+  bool removed_ = false;
+};
+
+}  // namespace spillway::net

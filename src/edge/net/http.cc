@@ -1,0 +1,35 @@
+#include "net/http.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace spillway::net {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+}  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view Request::header(std::string_view name) const {
+  for (const Header& header : headers) {
+    if (same_name(header.name, name)) {
+      return header.value;
+    }
+  }
+  return {};
+}
+
+std::string_view Request::path() const { return target.substr(0, target.find('?')); }
+
+std::string_view Request::query() const {
+  const size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+}
+
+}  // namespace spillway::net

@@ -1,0 +1,247 @@
+#include "net/reactor.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+
+namespace spillway::net {
+namespace {
+
+using Work = std::move_only_function<void()>;
+
+constexpr size_t kBatch = 64;
+constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
+constexpr base::Duration kLongestWait = std::chrono::minutes(1);
+
+struct Slot {
+  ReadySink* sink = nullptr;
+  uint32_t generation = 0;  ///< Tells a descriptor's number used again from its earlier life.
+};
+
+}  // namespace
+
+struct Reactor::Body {
+  int epoll = -1;
+  int wake = -1;
+  std::vector<Slot> slots;  ///< By descriptor.
+  std::array<epoll_event, kBatch> events{};
+  std::vector<Work> deferred;
+  std::atomic<bool> stopping{false};
+  size_t batch_next = 0;
+  size_t batch_end = 0;
+  bool woken = false;
+  bool fine_timeouts = true;
+
+  std::mutex mutex;  ///< Guards what follows.
+  std::vector<Work> mailbox;
+  bool signalled = false;
+  bool ended = false;
+
+  void signal() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(wake, &one, sizeof one);
+  }
+
+  void control(int operation, int fd, uint32_t mask) {
+    epoll_event event{};
+    event.events = mask;
+    const auto index = static_cast<size_t>(fd);
+    event.data.u64 = (uint64_t{slots[index].generation} << 32) | static_cast<uint32_t>(fd);
+    SPILLWAY_ASSERT(epoll_ctl(epoll, operation, fd, &event) == 0);
+  }
+
+  /// Waits up to `timeout`, exact to the nanosecond where the kernel can (5.11), else to 1 ms.
+  size_t poll(base::Duration timeout) {
+    using std::chrono::ceil;
+    int ready = -1;
+    if (fine_timeouts) {
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
+      const timespec wait{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
+      ready = epoll_pwait2(epoll, events.data(), static_cast<int>(kBatch), &wait, nullptr);
+      fine_timeouts = ready >= 0 || errno != ENOSYS;
+    }
+    if (!fine_timeouts) {
+      const auto ms = static_cast<int>(ceil<std::chrono::milliseconds>(timeout).count());
+      ready = epoll_wait(epoll, events.data(), static_cast<int>(kBatch), ms);
+    }
+    return ready > 0 ? static_cast<size_t>(ready) : 0;
+  }
+
+  void dispatch(size_t ready) {
+    for (batch_next = 0; batch_next < ready;) {
+      const epoll_event& event = events[batch_next++];
+      const auto fd = static_cast<uint32_t>(event.data.u64);
+      if (static_cast<int>(fd) == wake) {
+        woken = true;
+        continue;
+      }
+      const Slot slot = slots[fd];
+      if (slot.sink != nullptr && slot.generation == static_cast<uint32_t>(event.data.u64 >> 32)) {
+        slot.sink->on_ready(event.events);
+      }
+    }
+  }
+
+  void run_mailbox() {
+    std::vector<Work> batch;
+    {
+      const std::lock_guard lock(mutex);
+      uint64_t count = 0;
+      [[maybe_unused]] const auto read_bytes = ::read(wake, &count, sizeof count);
+      signalled = false;
+      batch.swap(mailbox);
+    }
+    for (Work& work : batch) {
+      work();
+    }
+  }
+
+  void run_deferred() {
+    while (!deferred.empty()) {
+      std::vector<Work> batch;
+      batch.swap(deferred);
+      for (Work& work : batch) {
+        work();
+      }
+    }
+  }
+};
+
+Reactor::Reactor(const base::Clock& clock)
+    : clock_(clock),
+      now_(clock.now()),
+      earliest_arrival_(now_),
+      timers_(now_),
+      body_(std::make_unique<Body>()) {
+  body_->epoll = epoll_create1(EPOLL_CLOEXEC);
+  body_->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  SPILLWAY_ASSERT(body_->epoll >= 0 && body_->wake >= 0);
+  body_->slots.resize(static_cast<size_t>(body_->wake) + 1);
+  body_->control(EPOLL_CTL_ADD, body_->wake, EPOLLIN);
+}
+
+Reactor::~Reactor() {
+  std::vector<Work> unrun;
+  {
+    const std::lock_guard lock(body_->mutex);
+    body_->ended = true;
+    unrun.swap(body_->mailbox);
+  }
+  unrun.clear();
+  body_->deferred.clear();
+  ::close(body_->wake);
+  ::close(body_->epoll);
+}
+
+base::Instant Reactor::refresh() {
+  now_ = clock_.now();
+  return now_;
+}
+
+void Reactor::run() {
+  {
+    const std::lock_guard lock(body_->mutex);
+    body_->ended = false;
+  }
+  refresh();
+  while (!body_->stopping.load(std::memory_order_acquire)) {
+    const base::Instant polled_at = clock_.now();
+    bool busy = polled_at - now_ >= kShortBatch;
+    const base::Instant previous = now_;
+    size_t ready = busy ? body_->poll(base::Duration::zero()) : 0;
+    if (ready == 0) {
+      busy = false;
+      const base::Instant due = std::min(timers_.next_due(), polled_at + kLongestWait);
+      ready = body_->poll(std::max(due - polled_at, base::Duration::zero()));
+    }
+    refresh();
+    earliest_arrival_ = busy ? previous : now_;
+    body_->batch_next = 0;
+    body_->batch_end = ready;
+    timers_.advance(now_);
+    body_->dispatch(ready);
+    if (body_->woken) {
+      body_->woken = false;
+      body_->run_mailbox();
+    }
+    body_->run_deferred();
+  }
+  body_->run_mailbox();
+  body_->run_deferred();
+  body_->stopping.store(false, std::memory_order_relaxed);
+  std::vector<Work> unrun;
+  const std::lock_guard lock(body_->mutex);
+  body_->ended = true;
+  unrun.swap(body_->mailbox);
+}
+
+void Reactor::stop() {
+  body_->stopping.store(true, std::memory_order_release);
+  body_->signal();
+}
+
+void Reactor::post(Work work) {
+  const std::lock_guard lock(body_->mutex);
+  if (body_->ended) {
+    return;
+  }
+  body_->mailbox.push_back(std::move(work));
+  if (!body_->signalled) {
+    body_->signalled = true;
+    body_->signal();
+  }
+}
+
+bool Reactor::pending(int fd) const {
+  const auto* const begin = body_->events.data();
+  return std::any_of(begin + body_->batch_next, begin + body_->batch_end,
+                     [fd](const epoll_event& event) {
+                       return static_cast<uint32_t>(event.data.u64) == static_cast<uint32_t>(fd);
+                     });
+}
+
+void Reactor::defer(Work work) { body_->deferred.push_back(std::move(work)); }
+
+void Reactor::add(int fd, uint32_t mask, ReadySink& sink) {
+  const auto index = static_cast<size_t>(fd);
+  if (index >= body_->slots.size()) {
+    body_->slots.resize(index + 1);
+  }
+  body_->slots[index].sink = &sink;
+  ++body_->slots[index].generation;
+  body_->control(EPOLL_CTL_ADD, fd, mask);
+}
+
+void Reactor::change(int fd, uint32_t mask, ReadySink& sink) {
+  body_->slots[static_cast<size_t>(fd)].sink = &sink;
+  body_->control(EPOLL_CTL_MOD, fd, mask);
+}
+
+void Reactor::remove(int fd, ReadySink& sink) {
+  Slot& slot = body_->slots[static_cast<size_t>(fd)];
+  if (slot.sink == &sink) {
+    slot.sink = nullptr;
+    ++slot.generation;
+    epoll_event unused{};
+    epoll_ctl(body_->epoll, EPOLL_CTL_DEL, fd, &unused);
+  }
+}
+
+}  // namespace spillway::net

@@ -1,0 +1,127 @@
+#include "net/server_worker.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "net/buffer_pool.h"
+#include "net/pending_request.h"
+#include "net/reactor.h"
+#include "net/server.h"
+#include "net/server_connection.h"
+#include "net/stream.h"
+
+namespace spillway::net {
+namespace {
+
+constexpr size_t kKeptRequests = 1024;
+constexpr size_t kKeptAnswerBytes = 4096;
+
+}  // namespace
+
+ServerWorker::ServerWorker(ServerShared& common, Reactor& own_reactor, Handler request_handler)
+    : shared(common),
+      reactor(own_reactor),
+      handler(std::move(request_handler)),
+      buffers(common.limits.worker_bytes) {}
+
+ServerWorker::~ServerWorker() {
+  close_all();
+  for (PendingRequest* request = live_; request != nullptr; request = request->next) {
+    request->worker = nullptr;  // its Reply frees it
+    request->buffer.orphan();
+  }
+}
+
+void ServerWorker::adopt(UniqueFd socket, const std::string& peer) {
+  const Scope scope(*this);
+  counters.accepted.add();
+  counters.open.add();
+  connections_.push_back(std::make_unique<ServerConnection>(*this, std::move(socket), peer));
+  connections_.back()->open(connections_.size() - 1);
+}
+
+void ServerWorker::unlink(ServerConnection& connection) {
+  const size_t index = connection.index();
+  dead_.push_back(std::move(connections_[index]));
+  if (index + 1 != connections_.size()) {
+    connections_[index] = std::move(connections_.back());
+    connections_[index]->set_index(index);
+  }
+  connections_.pop_back();
+  counters.closed.add();
+  counters.open.subtract();
+  load.fetch_sub(1, std::memory_order_relaxed);
+  shared.open.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ServerWorker::bury() {
+  std::vector<std::unique_ptr<ServerConnection>> dead;
+  dead.swap(dead_);
+}
+
+void ServerWorker::close_idle() {
+  const Scope scope(*this);
+  for (size_t i = connections_.size(); i-- > 0;) {
+    if (i < connections_.size()) {
+      connections_[i]->close_if_idle();
+    }
+  }
+}
+
+void ServerWorker::close_all() {
+  const Scope scope(*this);
+  while (!connections_.empty()) {
+    connections_.back()->destroy();
+  }
+}
+
+PendingRequest& ServerWorker::take_request() {
+  if (free_.empty()) {
+    free_.push_back(std::make_unique<PendingRequest>());
+  }
+  PendingRequest* const request = free_.back().release();
+  free_.pop_back();
+  request->worker = this;
+  request->previous = nullptr;
+  request->next = live_;
+  if (live_ != nullptr) {
+    live_->previous = request;
+  }
+  live_ = request;
+  return *request;
+}
+
+void ServerWorker::release(PendingRequest& request) {
+  if (request.held || request.queued) {
+    return;
+  }
+  (request.previous != nullptr ? request.previous->next : live_) = request.next;
+  if (request.next != nullptr) {
+    request.next->previous = request.previous;
+  }
+  std::unique_ptr<PendingRequest> owner(&request);
+  buffers.discharge(request.charged);
+  request.buffer.reset();
+  counters.buffered_bytes.set(buffers.bytes());
+  if (free_.size() >= kKeptRequests) {
+    return;
+  }
+  request.connection = nullptr;
+  request.behind = nullptr;
+  request.deadline = base::kNever;
+  request.gone = nullptr;
+  request.answered = request.close = request.http10 = request.head_only = false;
+  request.keep_alive = true;
+  request.charged = request.sent = 0;
+  if (request.body.capacity() > kKeptAnswerBytes) {
+    request.body = std::string();
+  }
+  request.body.clear();
+  free_.push_back(std::move(owner));
+}
+
+}  // namespace spillway::net

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/buffer_pool.h"
+#include "net/pending_request.h"
+#include "net/reactor.h"
+#include "net/response_head.h"
+#include "net/server.h"
+#include "net/stream.h"
+
+namespace spillway::net {
+
+class ServerConnection;
+
+/// What all workers of a server share. Written by any thread.
+struct ServerShared {
+  ServerLimits limits;
+  std::atomic<size_t> open{0};  ///< Connections, those being handed over included.
+  std::atomic<bool> draining{false};
+};
+
+/// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
+/// thread but `load`.
+class ServerWorker {
+ public:
+  ServerWorker(ServerShared& shared, Reactor& reactor, Handler handler);
+  ServerWorker(const ServerWorker&) = delete;
+  ServerWorker& operator=(const ServerWorker&) = delete;
+  ~ServerWorker();
+
+  void adopt(UniqueFd socket, const std::string& peer);
+
+  /// Closes what is idle; connections in work close after their answers.
+  void close_idle();
+  void close_all();
+
+  /// A cleared request, linked to this worker.
+  PendingRequest& take_request();
+  /// Frees `request` when neither a Reply nor a connection holds it any more.
+  void release(PendingRequest& request);
+
+  void unlink(ServerConnection& connection);
+
+  /// Connections closed while their own code runs are freed when the outermost Scope ends.
+  class Scope {
+   public:
+    explicit Scope(ServerWorker& worker) : worker_(worker) { ++worker_.depth_; }
+
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+    ~Scope() {
+      if (--worker_.depth_ == 0 && !worker_.dead_.empty()) {
+        worker_.bury();
+      }
+    }
+
+   private:
+    ServerWorker& worker_;
+  };
+
+  ServerShared& shared;
+  Reactor& reactor;
+  Handler handler;
+  ServerCounters counters;
+  BufferPool buffers;
+  DateLine date;
+  std::atomic<uint32_t> load{0};  ///< Connections handed to this worker and not closed.
+
+ private:
+  void bury();
+
+  std::vector<std::unique_ptr<ServerConnection>> connections_;
+  std::vector<std::unique_ptr<ServerConnection>> dead_;
+  std::vector<std::unique_ptr<PendingRequest>> free_;
+  PendingRequest* live_ = nullptr;
+  size_t depth_ = 0;
+};
+
+}  // namespace spillway::net
