@@ -54,6 +54,9 @@ class Generator final : private net::CallListener, private net::ReadySink {
 
   [[nodiscard]] size_t in_flight() const { return in_flight_; }
 
+  /// Every arrival has come due.
+  [[nodiscard]] bool schedule_over() const { return !arrivals_.next(); }
+
   [[nodiscard]] base::Instant started_at() const { return started_at_; }
 
   [[nodiscard]] base::Duration elapsed() const;  ///< Since the start; frozen at the end.

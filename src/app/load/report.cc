@@ -33,8 +33,9 @@ double seconds_of(base::Duration duration) {
 
 double achieved_of(const Generator& generator) {
   // Over the schedule's length, not until the last answer: what was asked for per second.
+  const base::Duration whole = generator.settings().arrivals.duration;
   const double asked =
-      seconds_of(std::min(generator.elapsed(), generator.settings().arrivals.duration));
+      seconds_of(generator.schedule_over() ? whole : std::min(generator.elapsed(), whole));
   const Tally& tally = generator.tally();
   return asked <= 0 ? 0 : static_cast<double>(tally.ended() + generator.in_flight()) / asked;
 }
