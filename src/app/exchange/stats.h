@@ -32,7 +32,7 @@ struct WorkerStats {
   base::Counter auctions;  ///< Requests that reached an Auction.
   std::array<base::Counter, kReplyKinds> replies;
   std::array<base::Counter, kLosses> losses;  ///< Losing bids by their reason.
-  base::Counter imps, fills, house_fills;
+  base::Counter imps, fills;
   base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
   std::array<base::Counter, 3> shed;  ///< By level; level 0 stays zero.
   base::Counter not_found, wrong_method, callers_gone;

@@ -24,7 +24,7 @@ namespace spillway::app {
 /// Thread rule: everything on its reactor's thread but the constructor, deploy() and the counters.
 /// Memory: at most level_2_in_flight flights and, a flight, one call an endpoint; both are kept for
 /// reuse.
-class Worker final : public net::CallListener, private FlightOwner {
+class Worker final : public net::CallListener, public FlightOwner {
  public:
   Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
          Recorder& recorder);

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +28,7 @@ struct FakeAnswer {
   base::CallPhase phase = base::CallPhase::kDone;
   base::CallError error = base::CallError::kNone;
   uint16_t status = 200;
-  std::string body;
+  std::string body = {};
 };
 
 inline FakeAnswer answers(std::string body) { return {.body = std::move(body)}; }
@@ -168,6 +168,14 @@ class FakeMarket {
   base::Instant finished_at{};
 
  private:
+  static std::string joined(std::span<const std::string_view> pieces) {
+    std::string out;
+    for (const std::string_view piece : pieces) {
+      out += piece;
+    }
+    return out;
+  }
+
   void admit_and_answer() {
     const auto candidates = auction.candidates();
     std::vector<Verdict> verdicts(candidates.size());
@@ -182,7 +190,7 @@ class FakeMarket {
       const Candidate& asked = candidates[ask.candidate];
       const DspConfig& dsp = snapshot.dsps[asked.dsp];
       const std::string key = dsp.name + "/" + dsp.endpoints[asked.endpoint].path;
-      seen[key] = std::accumulate(ask.body.begin(), ask.body.end(), std::string());
+      seen[key] = joined(ask.body);
       announced_ms[key] = ask.announced_tmax / std::chrono::milliseconds(1);
       const FakeAnswer& answer = behaviour[asked.dsp];
       if (!answer.silent && admitted_at() + answer.after <= ask.deadline) {

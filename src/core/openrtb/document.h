@@ -74,6 +74,9 @@ class Document {
 
   [[nodiscard]] std::string_view text() const { return text_; }
 
+  /// Byte offset near which the last walk gave up; 0 when it did not.
+  [[nodiscard]] size_t failed_at() const { return failed_at_; }
+
   [[nodiscard]] size_t size() const { return nodes_.size(); }
 
   /// The root, or kAbsent when empty.
@@ -174,6 +177,7 @@ class Document {
   std::string_view text_;
   std::vector<Node> nodes_;
   size_t max_nodes_;
+  size_t failed_at_ = 0;
   std::unique_ptr<Walker> walker_;
 };
 

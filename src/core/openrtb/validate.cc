@@ -316,8 +316,12 @@ base::Result<void, FieldError> read_request(const Document& document, const Requ
   return {};
 }
 
-FieldError field_error(WalkErrc error) {
-  return {.path = "", .what = std::string(to_string(error))};
+FieldError field_error(const Document& document, WalkErrc error) {
+  std::string what(to_string(error));
+  if (error != WalkErrc::kEmpty && error != WalkErrc::kUtf8) {
+    what += " (near byte " + std::to_string(document.failed_at()) + ")";
+  }
+  return {.path = "", .what = std::move(what)};
 }
 
 std::string error_json(const FieldError& error) {

@@ -98,8 +98,8 @@ struct RequestView {
                                                           const RequestPolicy& policy,
                                                           RequestView& out);
 
-/// The refusal of a body that could not be walked.
-[[nodiscard]] FieldError field_error(WalkErrc error);
+/// The refusal of a body that `document` could not walk.
+[[nodiscard]] FieldError field_error(const Document& document, WalkErrc error);
 
 /// {"error":{"field":"imp[0].banner.w","what":"..."}}
 [[nodiscard]] std::string error_json(const FieldError& error);

@@ -58,7 +58,7 @@ class Vectors : public testing::Test {
   std::string refusal(const std::string& file, const RequestPolicy& policy = {}) {
     const Padded text(contents(kRoot / file));
     if (const auto walked = document_.walk(text.view()); !walked) {
-      return error_json(field_error(walked.error()));
+      return error_json(field_error(document_, walked.error()));
     }
     const auto read = read_request(document_, policy, view_);
     return read ? "" : error_json(read.error());

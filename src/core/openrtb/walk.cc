@@ -2,7 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <expected>
 #include <limits>
 #include <memory>
 #include <string>
@@ -32,6 +32,8 @@ struct Document::Walker {
   };
 
   base::Result<void, WalkErrc> run(Document& document);
+
+  [[nodiscard]] size_t consumed() const { return static_cast<size_t>(at_ - begin_); }
 
  private:
   bool fail(WalkErrc error) {
@@ -86,6 +88,7 @@ base::Result<void, WalkErrc> Document::walk(std::string_view text) {
   text_ = text;
   nodes_.clear();
   auto result = walker_->run(*this);
+  failed_at_ = result ? 0 : walker_->consumed();
   if (!result) {
     nodes_.clear();
   }

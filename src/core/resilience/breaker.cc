@@ -27,8 +27,8 @@ using base::Instant;
 
 constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kMaxOpen = std::chrono::minutes(5);
-/// Ticks this near make one burst.
-constexpr Duration kNearTicks = std::chrono::milliseconds(150);
+/// Calls settled this near to each other make one burst.
+constexpr Duration kBurst = std::chrono::milliseconds(200);
 
 std::string numbers(const Evidence& seen, std::string_view where, double threshold) {
   return Sentence()
@@ -83,20 +83,22 @@ std::optional<Move> Breaker::tick(Instant now, const Fold& fold, const ProbeRoun
 }
 
 void Breaker::take_in(const Fold& fold) {
-  const bool near = since_last_tick_ <= kNearTicks;
-  Tally sum{.good = fold.good, .bad = fold.bad, .overload = fold.overload};
-  const Tally before = near ? last_tick_ : Tally{};
-  sum.burst = sum.bad + sum.overload + before.bad + before.overload;
-  sum.reset_burst = fold.resets + before.reset_burst;
-  last_tick_ = Tally{.bad = fold.bad, .overload = fold.overload, .reset_burst = fold.resets};
-  tick_ = sum;
+  std::erase_if(recent_, [&](const Settled& old) { return now_ - old.at >= kBurst; });
+  if (fold.bad + fold.overload > 0) {
+    recent_.push_back({.at = now_, .bad = fold.bad + fold.overload, .resets = fold.resets});
+  }
+  tick_ = Tally{.good = fold.good, .bad = fold.bad, .overload = fold.overload};
+  for (const Settled& near : recent_) {
+    tick_.burst += near.bad;
+    tick_.reset_burst += near.resets;
+  }
   fast_.advance(now_);
   const Tally gone = slow_.advance(now_);
   if (state_ == State::kClosed) {
     usual_.learn(now_, gone);
   }
-  fast_.add(sum);
-  slow_.add(sum);
+  fast_.add(tick_);
+  slow_.add(tick_);
   run_.advance(now_, fold.bads, fold.last_good);
   bad_streak_ = fold.good == 0 ? bad_streak_ + fold.bad : run_.size();
 }
@@ -226,7 +228,7 @@ Move Breaker::move_to(State state, Mode mode, std::string_view rule, std::string
   fast_.clear();
   slow_.clear();
   run_.clear();
-  last_tick_ = Tally{};
+  recent_.clear();
   return move;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/rng.h"
 #include "base/time.h"
@@ -114,8 +115,16 @@ class Breaker {
 
   Ring<10> fast_{std::chrono::milliseconds(200)};
   Ring<10> slow_{std::chrono::seconds(1)};
-  Tally tick_;       ///< What the current tick folded.
-  Tally last_tick_;  ///< What the one before did, when it is near.
+
+  /// Bad calls of one tick; those of the last 200 ms make a burst.
+  struct Settled {
+    base::Instant at{};
+    uint64_t bad = 0;
+    uint64_t resets = 0;
+  };
+
+  std::vector<Settled> recent_;
+  Tally tick_;  ///< What the current tick folded.
   Run run_;
   BadRatioBaseline usual_;
   uint64_t bad_streak_ = 0;

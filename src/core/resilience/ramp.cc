@@ -12,7 +12,7 @@ namespace spillway::resilience {
 namespace {
 
 constexpr uint64_t kReopenCalls = 10;
-constexpr double kHoldZ = 1.0;
+constexpr double kHoldZ = 1.5;
 
 }  // namespace
 

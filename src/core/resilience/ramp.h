@@ -11,7 +11,7 @@ namespace spillway::resilience {
 
 /// The way back to full traffic: 5, 10, 20, 35, 60, 100 % of the calls, a sixth of `ramp` each.
 ///
-/// At the end of a step whose bad share is above (b + theta)/2 (with one standard deviation of
+/// At the end of a step whose bad share is above (b + theta)/2 (with 1.5 standard deviations of
 /// doubt in its favour: a step of five calls proves little) it holds; the second time in a row it
 /// goes down a step. Ten calls with LB(bad) >= theta end it at once. 100 % held for a step is
 /// the way to closed. One thread.

@@ -14,7 +14,7 @@ struct Tally {
   uint64_t good = 0;
   uint64_t bad = 0;
   uint64_t overload = 0;
-  /// Most bad and overload calls settled at one time (two neighbouring ticks), and most resets.
+  /// Most bad and overload calls settled at one time (within 200 ms), and most resets.
   uint64_t burst = 0;
   uint64_t reset_burst = 0;
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace spillway::app {
+
+/// The bytes of a configuration file, at most 16 MiB; the error is one sentence with the path.
+[[nodiscard]] base::Result<std::string, std::string> read_config_file(const std::string& path);
+
+/// Any file's bytes, at most `limit_bytes`.
+[[nodiscard]] base::Result<std::string, std::string> read_whole_file(const std::string& path,
+                                                                     size_t limit_bytes);
+
+}  // namespace spillway::app

@@ -1,0 +1,141 @@
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "app/config/config_file.h"
+#include "app/config/exchange_config.h"
+#include "app/config/plan.h"
+#include "app/exchange/service.h"
+#include "openrtb/document.h"
+
+namespace spillway::app {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+MachineLimits machine_limits() {
+  MachineLimits machine;
+  std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
+  uint32_t low = 0;
+  uint32_t high = 0;
+  if (range >> low >> high && high > low) {
+    machine.ephemeral_ports = high - low + 1;
+  }
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    machine.open_files = files.rlim_max;
+  }
+  return machine;
+}
+
+// As many open files as the machine lets us have; the plan warned when they are too few.
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  openrtb::append_json_string(out, text);
+  return out;
+}
+
+std::string problem_json(const ConfigProblem& problem) {
+  return fmt::format(R"({{"key":{},"line":{},"what":{}}})", json_string(problem.key), problem.line,
+                     json_string(problem.what));
+}
+
+int report_problems(const std::vector<ConfigProblem>& problems, const std::string& path,
+                    bool json) {
+  if (json) {
+    std::vector<std::string> items;
+    for (const auto& problem : problems) {
+      items.push_back(problem_json(problem));
+    }
+    fmt::print("{{\"ok\":false,\"problems\":[{}]}}\n", fmt::join(items, ","));
+    return kFailed;
+  }
+  for (const auto& problem : problems) {
+    fmt::print(stderr, "{}\n", to_string(problem, path));
+  }
+  return kFailed;
+}
+
+int check_config(const ExchangeConfig& config, const std::string& path, bool json) {
+  const auto plan = plan_connections(config, machine_limits());
+  if (json) {
+    fmt::print("{{\"ok\":true,\"problems\":[],\"plan\":{}}}\n", plan_json(plan));
+  } else {
+    fmt::print("{}: good: {} dsps, {} house ads, {} workers\n{}", path, config.snapshot.dsps.size(),
+               config.snapshot.house_ads.size(), config.workers, plan_text(plan));
+  }
+  return 0;
+}
+
+int serve(ExchangeConfig config, const std::string& path, bool json) {
+  raise_file_limit();
+  Service service(std::move(config), path);
+  if (!service.error().empty()) {
+    fmt::print(stderr, "spillway exchange: {}\n", service.error());
+    return kFailed;
+  }
+  const bool clean = service.run([json](const std::string& listen, const std::string& admin) {
+    if (json) {
+      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n", json_string(listen),
+                 json_string(admin));
+    } else {
+      fmt::print("event=started listen={} admin={}\n", listen, admin);
+    }
+    std::fflush(stdout);
+  });
+  return clean ? 0 : kFailed;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Runs the ad exchange: OpenRTB 2.6 auctions among DSPs that always answer.",
+               "spillway exchange");
+  app.footer(
+      "examples:\n"
+      "  spillway exchange --config exchange.yaml\n"
+      "  spillway exchange --config exchange.yaml --check-config\n"
+      "  curl -d @request.json http://127.0.0.1:8080/openrtb2/auction\n"
+      "  curl http://127.0.0.1:9901/metrics\n"
+      "signals: SIGTERM and SIGINT stop after what is in flight, SIGHUP reloads.\n"
+      "exit: 0 done, 1 a problem in the configuration or the run, 2 wrong usage.");
+  std::string path;
+  bool check = false;
+  bool json = false;
+  app.add_option("--config", path, "YAML file; docs/configuration.md has every key")->required();
+  app.add_flag("--check-config", check,
+               "Say everything that is wrong by key and line, print the connection plan, and end");
+  app.add_flag("--json", json, "Print JSON");
+  app.set_version_flag("--version", "spillway " SPILLWAY_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  const auto text = read_config_file(path);
+  if (!text) {
+    return report_problems({{.key = "", .line = 0, .what = text.error()}}, path, json);
+  }
+  std::vector<ConfigProblem> problems;
+  auto config = read_exchange_config(*text, problems);
+  if (!problems.empty()) {
+    return report_problems(problems, path, json);
+  }
+  return check ? check_config(config, path, json) : serve(std::move(config), path, json);
+}
+
+}  // namespace
+}  // namespace spillway::app
+
+int main(int argc, char** argv) { return spillway::app::run(argc, argv); }

@@ -1,0 +1,244 @@
+#include "app/exchange/metrics.h"
+
+#include <fmt/format.h>
+
+#include "observe/metrics_page.h"
+
+namespace spillway::app {
+namespace {
+
+using observe::MetricsPage;
+
+// The sum over workers of one counter.
+template <typename Pick>
+uint64_t sum(const MetricSources& sources, Pick pick) {
+  uint64_t total = 0;
+  for (const auto& worker : sources.workers) {
+    total += pick(worker->stats()).value();
+  }
+  return total;
+}
+
+template <typename Pick>
+uint64_t server_sum(const MetricSources& sources, Pick pick) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < sources.server.workers(); ++i) {
+    total += pick(sources.server.counters(i)).value();
+  }
+  return total;
+}
+
+void write_auctions(const MetricSources& sources, MetricsPage& page) {
+  using exchange::ReplyKind;
+  page.counter("spillway_exchange_auctions_total", "Requests that became an auction.", {},
+               sum(sources, [](auto& s) -> auto& { return s.auctions; }));
+  for (size_t kind = 0; kind < WorkerStats::kReplyKinds; ++kind) {
+    page.counter("spillway_exchange_replies_total", "Answers to callers by kind.",
+                 {{"kind", to_string(static_cast<ReplyKind>(kind))}},
+                 sum(sources, [kind](auto& s) -> auto& { return s.replies[kind]; }));
+  }
+  page.counter("spillway_exchange_imps_total", "Impressions of auctions that were cleared.", {},
+               sum(sources, [](auto& s) -> auto& { return s.imps; }));
+  page.counter("spillway_exchange_fills_total", "Impressions won by a DSP's bid.", {},
+               sum(sources, [](auto& s) -> auto& { return s.fills; }));
+  constexpr std::string_view kNoBids = "spillway_exchange_no_bids_total";
+  constexpr std::string_view kNoBidsHelp = "No-bid answers by their reason.";
+  page.counter(kNoBids, kNoBidsHelp, {{"reason", "insufficient_time"}},
+               sum(sources, [](auto& s) -> auto& { return s.nbr_time; }));
+  page.counter(kNoBids, kNoBidsHelp, {{"reason", "shed"}},
+               sum(sources, [](auto& s) -> auto& { return s.nbr_shed; }));
+  page.counter(kNoBids, kNoBidsHelp, {{"reason", "invalid_request"}},
+               sum(sources, [](auto& s) -> auto& { return s.nbr_invalid; }));
+  page.counter(kNoBids, kNoBidsHelp, {{"reason", "no_bid"}},
+               sum(sources, [](auto& s) -> auto& { return s.nbr_other; }));
+  for (size_t loss = 1; loss < WorkerStats::kLosses; ++loss) {
+    const uint64_t count = sum(sources, [loss](auto& s) -> auto& { return s.losses[loss]; });
+    if (count > 0) {
+      page.counter("spillway_exchange_bids_lost_total", "Losing bids by loss reason code.",
+                   {{"loss", fmt::format("{}", loss)}}, count);
+    }
+  }
+}
+
+void write_load(const MetricSources& sources, MetricsPage& page) {
+  page.gauge("spillway_exchange_in_flight_auctions", "Auctions not answered yet.", {},
+             static_cast<double>(sum(sources, [](auto& s) -> auto& { return s.in_flight; })));
+  page.gauge("spillway_exchange_open_calls", "Calls to DSPs under way, late ones included.", {},
+             static_cast<double>(sum(sources, [](auto& s) -> auto& { return s.calls_open; })));
+  for (size_t level = 1; level < 3; ++level) {
+    page.counter("spillway_exchange_shed_total", "Auctions shed, by level.",
+                 {{"level", level == 1 ? "1" : "2"}},
+                 sum(sources, [level](auto& s) -> auto& { return s.shed[level]; }));
+  }
+  page.counter("spillway_exchange_callers_gone_total", "Callers that left before their answer.", {},
+               sum(sources, [](auto& s) -> auto& { return s.callers_gone; }));
+  page.counter("spillway_exchange_not_found_total", "Requests for another path.", {},
+               sum(sources, [](auto& s) -> auto& { return s.not_found; }));
+  page.counter("spillway_exchange_wrong_method_total", "Requests by another method.", {},
+               sum(sources, [](auto& s) -> auto& { return s.wrong_method; }));
+  auto queue_age = std::make_unique<base::Histogram>();
+  auto answer_time = std::make_unique<base::Histogram>();
+  for (const auto& worker : sources.workers) {
+    queue_age->merge(worker->stats().queue_age);
+    answer_time->merge(worker->stats().answer_time);
+  }
+  page.latency("spillway_exchange_queue_age_seconds", "Time a request waited to be read.", {},
+               *queue_age);
+  page.latency("spillway_exchange_answer_time_seconds", "Time from time zero to the answer.", {},
+               *answer_time);
+  page.counter("spillway_exchange_deadline_misses_total",
+               "Answers whose last byte left after time zero plus tmax. Must stay 0.", {},
+               server_sum(sources, [](auto& c) -> auto& { return c.deadline_misses; }));
+}
+
+void write_server(const MetricSources& sources, MetricsPage& page) {
+  const auto counter = [&](std::string_view what, auto pick) {
+    page.counter("spillway_exchange_server_events_total", "What happened on callers' connections.",
+                 {{"event", what}}, server_sum(sources, pick));
+  };
+  counter("accepted", [](auto& c) -> auto& { return c.accepted; });
+  counter("closed", [](auto& c) -> auto& { return c.closed; });
+  counter("request", [](auto& c) -> auto& { return c.requests; });
+  counter("answer", [](auto& c) -> auto& { return c.answers; });
+  counter("bad_request", [](auto& c) -> auto& { return c.bad_request; });
+  counter("header_too_large", [](auto& c) -> auto& { return c.header_too_large; });
+  counter("body_too_large", [](auto& c) -> auto& { return c.body_too_large; });
+  counter("timeout", [](auto& c) -> auto& { return c.timeouts; });
+  counter("over_budget", [](auto& c) -> auto& { return c.over_budget; });
+  counter("over_connections", [](auto& c) -> auto& { return c.over_connections; });
+  counter("caller_gone", [](auto& c) -> auto& { return c.callers_gone; });
+  counter("accept_error", [](auto& c) -> auto& { return c.accept_errors; });
+  page.counter("spillway_exchange_received_bytes_total", "Bytes read from callers.", {},
+               server_sum(sources, [](auto& c) -> auto& { return c.received_bytes; }));
+  page.counter("spillway_exchange_sent_bytes_total", "Bytes sent to callers.", {},
+               server_sum(sources, [](auto& c) -> auto& { return c.sent_bytes; }));
+  page.gauge("spillway_exchange_connections", "Callers' connections open.", {},
+             static_cast<double>(sources.server.open_connections()));
+  page.gauge(
+      "spillway_exchange_buffered_bytes", "Request and answer bytes held now.", {},
+      static_cast<double>(server_sum(sources, [](auto& c) -> auto& { return c.buffered_bytes; })));
+}
+
+struct KeyParts {
+  std::string_view dsp, region, path;
+};
+
+KeyParts parts_of(std::string_view key) {
+  const size_t first = key.find('/');
+  const size_t second = first == std::string_view::npos ? first : key.find('/', first + 1);
+  if (second == std::string_view::npos) {
+    return {key, "", ""};
+  }
+  return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
+}
+
+constexpr std::array<std::string_view, kRefusals> kRefusalNames{
+    "circuit_open", "concurrency", "qps", "host_ejected", "deadline_too_short", "shed"};
+
+void write_endpoint(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  const auto [dsp, region, path] = parts_of(key);
+  const auto total = [&](auto pick) {
+    uint64_t count = 0;
+    for (const auto& worker : sources.stats) {
+      const auto found = worker.find(key);
+      count += found == worker.end() ? 0 : pick(*found->second).value();
+    }
+    return count;
+  };
+  const auto counter = [&](std::string_view name, std::string_view help, auto pick) {
+    page.counter(name, help, {{"dsp", dsp}, {"region", region}, {"path", path}}, total(pick));
+  };
+  counter("spillway_exchange_dsp_asked_total", "Calls made to a DSP.",
+          [](auto& s) -> auto& { return s.asked; });
+  counter("spillway_exchange_dsp_bids_total", "Bids received.",
+          [](auto& s) -> auto& { return s.bids; });
+  counter("spillway_exchange_dsp_valid_bids_total", "Bids that met every rule.",
+          [](auto& s) -> auto& { return s.bids_valid; });
+  counter("spillway_exchange_dsp_wins_total", "Bids that won.",
+          [](auto& s) -> auto& { return s.wins; });
+  counter("spillway_exchange_late_dsp_answers_total",
+          "Answers read whole after the auction had stopped waiting.",
+          [](auto& s) -> auto& { return s.late_answers; });
+  for (size_t i = 0; i < resilience::kOutcomes; ++i) {
+    page.counter("spillway_exchange_dsp_outcomes_total", "Calls by their one outcome.",
+                 {{"dsp", dsp},
+                  {"region", region},
+                  {"path", path},
+                  {"outcome", to_string(static_cast<resilience::Outcome>(i))}},
+                 total([i](auto& s) -> auto& { return s.outcomes[i]; }));
+  }
+  for (size_t i = 0; i < kRefusals; ++i) {
+    page.counter("spillway_exchange_dsp_refused_total", "Candidates not asked, by reason.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"reason", kRefusalNames[i]}},
+                 total([i](auto& s) -> auto& { return s.refused[i]; }));
+  }
+  auto latency = std::make_unique<base::Histogram>();
+  for (const auto& worker : sources.stats) {
+    const auto found = worker.find(key);
+    if (found != worker.end()) {
+      latency->merge(found->second->latency);
+    }
+  }
+  page.latency("spillway_exchange_dsp_latency_seconds",
+               "Time of whole answers, late ones with their true time.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}}, *latency);
+}
+
+void write_guards(const MetricSources& sources, MetricsPage& page) {
+  using resilience::Mode;
+  using resilience::State;
+  for (const auto& guard : sources.registry.guards()) {
+    const auto [dsp, region, path] = parts_of(guard->key());
+    const auto peek = guard->peek();
+    for (const State state : {State::kClosed, State::kOpen, State::kHalfOpen, State::kRamping}) {
+      page.gauge("spillway_exchange_circuit_state", "1 for the state a circuit is in.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"state", to_string(state)}},
+                 peek.state == state ? 1 : 0);
+    }
+    for (const Mode mode : {Mode::kEnforce, Mode::kShadow, Mode::kDisabled, Mode::kForcedOpen}) {
+      page.gauge("spillway_exchange_circuit_mode", "1 for the mode a circuit is in.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"mode", to_string(mode)}},
+                 peek.mode == mode ? 1 : 0);
+    }
+    page.gauge("spillway_exchange_circuit_admit_ratio", "Share of calls a circuit admits.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.admit_ratio);
+    page.gauge("spillway_exchange_dsp_in_flight_calls", "Calls and late answers of a DSP.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}},
+               static_cast<double>(peek.in_flight));
+  }
+}
+
+void write_process(const MetricSources& sources, MetricsPage& page) {
+  page.counter("spillway_exchange_recorder_written_total", "Auctions written to the log.", {},
+               sources.recorder.written());
+  page.counter("spillway_exchange_recorder_dropped_total",
+               "Sampled auctions that found the recorder's queue full.", {},
+               sources.recorder.dropped());
+  page.counter("spillway_exchange_recorder_write_errors_total", "Failed writes of the log.", {},
+               sources.recorder.write_errors());
+  page.counter("spillway_exchange_log_dropped_total", "Log events dropped at a full queue.", {},
+               sources.log_dropped);
+  page.counter("spillway_exchange_reloads_total", "Reloads by result.", {{"result", "done"}},
+               sources.reloads);
+  page.counter("spillway_exchange_reloads_total", "Reloads by result.", {{"result", "refused"}},
+               sources.reloads_refused);
+}
+
+}  // namespace
+
+std::string metrics_text(const MetricSources& sources) {
+  MetricsPage page;
+  write_auctions(sources, page);
+  write_load(sources, page);
+  write_server(sources, page);
+  if (!sources.stats.empty()) {
+    for (const auto& [key, stats] : sources.stats.front()) {
+      write_endpoint(sources, key, page);
+    }
+  }
+  write_guards(sources, page);
+  write_process(sources, page);
+  return page.text();
+}
+
+}  // namespace spillway::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/exchange/recorder.h"
+#include "app/exchange/stats.h"
+#include "app/exchange/worker.h"
+#include "net/server.h"
+#include "resilience/guard.h"
+
+namespace spillway::app {
+
+/// Everything one scrape reads; all of it safe to read while it is written.
+struct MetricSources {
+  const resilience::Registry& registry;
+  const std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>>& stats;
+  const std::vector<std::unique_ptr<Worker>>& workers;
+  const net::Server& server;
+  const Recorder& recorder;
+  uint64_t log_dropped = 0;
+  uint64_t reloads = 0;
+  uint64_t reloads_refused = 0;
+};
+
+/// The whole page in Prometheus text: docs/metrics.md lists the names.
+[[nodiscard]] std::string metrics_text(const MetricSources& sources);
+
+}  // namespace spillway::app

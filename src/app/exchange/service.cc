@@ -1,0 +1,281 @@
+#include "app/exchange/service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "app/config/config_file.h"
+#include "app/config/url.h"
+#include "app/exchange/metrics.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Duration kTick = 100ms;
+
+uint64_t random_seed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+std::string at_port(const std::string& listen, uint16_t port) {
+  return listen_text(parse_listen(listen)->host, port);
+}
+
+// What is bound to threads and sockets that a reload leaves alone.
+std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
+  std::vector<std::string> keys;
+  const auto compare = [&keys](bool same, const char* key) {
+    if (!same) {
+      keys.emplace_back(key);
+    }
+  };
+  compare(a.listen == b.listen, "exchange.listen");
+  compare(a.workers == b.workers, "exchange.workers");
+  compare(a.admin_listen == b.admin_listen, "admin.listen");
+  compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
+              a.recorder.sample_ratio == b.recorder.sample_ratio,
+          "recorder");
+  return keys;
+}
+
+}  // namespace
+
+Service::Service(ExchangeConfig config, std::string config_path)
+    : config_path_(std::move(config_path)),
+      config_(std::make_shared<const ExchangeConfig>(std::move(config))),
+      log_(static_cast<observe::Level>(config_->log_level)),
+      recorder_(config_->recorder, config_->workers),
+      registry_(config_->workers, random_seed()),
+      stats_(config_->workers),
+      control_(clock_),
+      signals_(std::make_unique<SignalSource>(control_,
+                                              std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP},
+                                              static_cast<SignalSink&>(*this))) {
+  if (!recorder_.error().empty()) {
+    error_ = recorder_.error();
+    return;
+  }
+  for (uint32_t i = 0; i < config_->workers; ++i) {
+    workers_.push_back(
+        std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_));
+  }
+  open_listeners();
+}
+
+Service::~Service() {
+  for (auto& worker : workers_) {
+    worker->reactor().stop();
+  }
+  for (auto& thread : threads_) {
+    thread.join();
+  }
+}
+
+void Service::open_listeners() {
+  std::vector<net::Server::Worker> parts;
+  for (auto& worker : workers_) {
+    parts.push_back({.reactor = worker->reactor(),
+                     .handler = [w = worker.get()](const net::Request& request, net::Reply reply) {
+                       w->on_request(request, std::move(reply));
+                     }});
+  }
+  server_ = std::make_unique<net::Server>(config_->listen, config_->limits, std::move(parts));
+  if (!server_->error().empty()) {
+    error_ = server_->error();
+    return;
+  }
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->watch(server_->counters(i));
+  }
+  std::vector<net::Server::Worker> control;
+  control.push_back({.reactor = control_,
+                     .handler = [all = hooks()](const net::Request& request, net::Reply reply) {
+                       observe::answer_admin(all, request, std::move(reply));
+                     }});
+  net::ServerLimits limits;
+  limits.connections = 100;
+  admin_ = std::make_unique<net::Server>(config_->admin_listen, limits, std::move(control));
+  error_ = admin_->error();
+}
+
+bool Service::run(
+    const std::function<void(const std::string& listen, const std::string& admin)>& started) {
+  deploy(config_);
+  for (auto& worker : workers_) {
+    threads_.emplace_back([w = worker.get()] { w->reactor().run(); });
+  }
+  server_->start();
+  admin_->start();
+  ready_ = true;
+  const auto listen = at_port(config_->listen, server_->port());
+  const auto admin = at_port(config_->admin_listen, admin_->port());
+  started(listen, admin);
+  log_.event(observe::Level::kInfo, "event=started listen={} admin={} workers={} dsps={}", listen,
+             admin, workers_.size(), config_->snapshot.dsps.size());
+  control_.timers().arm(*this, clock_.now() + kTick);
+  control_.run();
+  for (auto& worker : workers_) {
+    worker->reactor().stop();
+  }
+  for (auto& thread : threads_) {
+    thread.join();
+  }
+  threads_.clear();
+  log_.event(observe::Level::kInfo, "event=stopped clean={}", clean_);
+  return clean_;
+}
+
+EndpointStats& Service::stats_of(uint32_t worker, const std::string& key) {
+  auto& stats = stats_[worker][key];
+  if (stats == nullptr) {
+    stats = std::make_unique<EndpointStats>();
+  }
+  return *stats;
+}
+
+void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
+  recorder_.note_snapshot(config->snapshot.hash, config->snapshot.text);
+  const base::Instant now = clock_.now();
+  for (uint32_t worker = 0; worker < workers_.size(); ++worker) {
+    Deployment deployment;
+    deployment.config = config;
+    for (const auto& dsp : config->snapshot.dsps) {
+      auto& slots = deployment.slots.emplace_back();
+      for (const auto& endpoint : dsp.endpoints) {
+        auto& guard = registry_.at(endpoint.guard_key, endpoint.guard, now);
+        guard.set_settings(endpoint.guard);
+        slots.push_back({.guard = &guard, .stats = &stats_of(worker, endpoint.guard_key)});
+      }
+    }
+    workers_[worker]->deploy(std::move(deployment));
+  }
+  config_ = std::move(config);
+}
+
+// Everything is judged before anything is touched.
+std::string Service::reload() {
+  std::vector<ConfigProblem> problems;
+  const auto text = read_config_file(config_path_);
+  std::string sentences;
+  ExchangeConfig next;
+  if (!text) {
+    sentences = text.error() + "\n";
+  } else {
+    next = read_exchange_config(*text, problems);
+    for (const auto& problem : problems) {
+      sentences += to_string(problem, config_path_) + "\n";
+    }
+    if (problems.empty()) {
+      for (const auto& key : fixed_differences(*config_, next)) {
+        sentences +=
+            fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
+      }
+    }
+  }
+  if (!sentences.empty()) {
+    ++reloads_refused_;
+    log_.event(observe::Level::kError, "event=reload_refused problems={}",
+               observe::quoted(sentences));
+    return sentences;
+  }
+  deploy(std::make_shared<const ExchangeConfig>(std::move(next)));
+  ++reloads_;
+  log_.event(observe::Level::kInfo, "event=reloaded dsps={} hash={:016x}",
+             config_->snapshot.dsps.size(), config_->snapshot.hash);
+  return {};
+}
+
+std::string Service::set_mode(std::string_view key, resilience::Mode mode, base::Duration lasting,
+                              std::string_view why) {
+  auto* guard = registry_.find(key);
+  if (guard == nullptr) {
+    return fmt::format("key: there is no circuit \"{}\"", key);
+  }
+  const base::Instant now = clock_.now();
+  const auto until = lasting <= base::Duration::zero() || lasting >= base::kNever - now
+                         ? base::kNever
+                         : now + lasting;
+  std::vector<resilience::Transition> transitions;
+  guard->set_mode(now, mode, until, why, transitions);
+  log_transitions(transitions);
+  return {};
+}
+
+observe::AdminHooks Service::hooks() {
+  return {.metrics = [this] { return metrics(); },
+          .ready = [this] { return ready_; },
+          .circuits = [this] { return observe::circuits_json(registry_); },
+          .set_mode = [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
+                             std::string_view why) { return set_mode(key, mode, lasting, why); },
+          .reload = [this] { return reload(); }};
+}
+
+std::string Service::metrics() {
+  MetricSources sources{.registry = registry_,
+                        .stats = stats_,
+                        .workers = workers_,
+                        .server = *server_,
+                        .recorder = recorder_,
+                        .log_dropped = log_.dropped(),
+                        .reloads = reloads_,
+                        .reloads_refused = reloads_refused_};
+  return metrics_text(sources);
+}
+
+void Service::log_transitions(const std::vector<resilience::Transition>& transitions) {
+  for (const auto& t : transitions) {
+    const bool bad = t.to_state == resilience::State::kOpen && t.from_state != t.to_state;
+    log_.event(
+        bad ? observe::Level::kWarn : observe::Level::kInfo,
+        "event=circuit_transition key={} from={} to={} from_mode={} mode={} epoch={} rule={} "
+        "calls={} bad={} open_for_ms={:.0f} reason={}",
+        t.key, resilience::to_string(t.from_state), resilience::to_string(t.to_state),
+        resilience::to_string(t.from_mode), resilience::to_string(t.to_mode), t.epoch, t.rule,
+        t.calls, t.bad, base::to_ms(t.open_for), observe::quoted(t.reason));
+  }
+}
+
+void Service::on_timer(base::Instant now) {
+  std::vector<resilience::Transition> transitions;
+  registry_.tick(now, transitions);
+  log_transitions(transitions);
+  if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
+    clean_ = stopped_cleanly();
+    control_.stop();
+    return;
+  }
+  control_.timers().arm(*this, now + kTick);
+}
+
+void Service::on_signal(int number) {
+  if (number == SIGHUP) {
+    (void)reload();
+  } else if (stop_by_ == base::kNever) {
+    begin_stop();
+  } else {
+    clean_ = stopped_cleanly();
+    control_.stop();
+  }
+}
+
+void Service::begin_stop() {
+  log_.event(observe::Level::kInfo, "event=stopping");
+  ready_ = false;
+  stop_by_ = clock_.now() + config_->stop_timeout;
+  server_->announce_drain();
+  server_->stop_accepting();
+}
+
+bool Service::stopped_cleanly() const {
+  return std::ranges::all_of(workers_, [](const auto& worker) {
+    return worker->stats().in_flight.value() == 0 && worker->stats().calls_open.value() == 0;
+  });
+}
+
+}  // namespace spillway::app

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/config/exchange_config.h"
+#include "app/exchange/recorder.h"
+#include "app/exchange/signals.h"
+#include "app/exchange/worker.h"
+#include "net/os_clock.h"
+#include "net/reactor.h"
+#include "net/server.h"
+#include "net/timer_wheel.h"
+#include "observe/admin.h"
+#include "observe/log.h"
+#include "resilience/guard.h"
+
+namespace spillway::app {
+
+/// The running exchange: workers on threads of their own, and on the caller's thread a control
+/// reactor for the guards' ticks, the admin listener, signals and reloads.
+///
+/// Thread rule: all of it on one thread. Ends when told by SIGTERM or SIGINT.
+class Service final : private net::Timer, private SignalSink {
+ public:
+  /// `config_path` is read again at each reload.
+  Service(ExchangeConfig config, std::string config_path);
+  ~Service();
+
+  /// Empty when all listeners are open; else one sentence.
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  /// Serves until stopped. `started` is told the addresses once both listeners accept.
+  /// False when something in flight had to be cut off at the end.
+  bool run(const std::function<void(const std::string& listen, const std::string& admin)>& started);
+
+ private:
+  void open_listeners();
+  void deploy(std::shared_ptr<const ExchangeConfig> config);
+  EndpointStats& stats_of(uint32_t worker, const std::string& key);
+  std::string reload();
+  [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
+                                     base::Duration lasting, std::string_view why);
+  [[nodiscard]] observe::AdminHooks hooks();
+  [[nodiscard]] std::string metrics();
+  void log_transitions(const std::vector<resilience::Transition>& transitions);
+  void on_timer(base::Instant now) override;
+  void on_signal(int number) override;
+  void begin_stop();
+  [[nodiscard]] bool stopped_cleanly() const;
+
+  std::string config_path_;
+  std::shared_ptr<const ExchangeConfig> config_;
+  std::string error_;
+  net::OsClock clock_;
+  observe::Log log_;
+  Recorder recorder_;
+  resilience::Registry registry_;
+  std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>> stats_;  // [worker][key]
+  std::vector<std::unique_ptr<Worker>> workers_;
+  net::Reactor control_;
+  std::unique_ptr<net::Server> server_;
+  std::unique_ptr<net::Server> admin_;
+  std::unique_ptr<SignalSource> signals_;
+  std::vector<std::thread> threads_;
+  base::Instant stop_by_ = base::kNever;
+  uint64_t reloads_ = 0;
+  uint64_t reloads_refused_ = 0;
+  bool ready_ = false;
+  bool clean_ = true;
+};
+
+}  // namespace spillway::app

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "exchange/clearing/bid.h"
+#include "exchange/snapshot.h"
+#include "openrtb/document.h"
+#include "openrtb/padded.h"
+#include "openrtb/validate.h"
+
+namespace spillway::exchange::clearing {
+
+/// For tests only: one request with one banner imp, one DSP, and answers to them. Fields are meant
+/// to be changed before asking.
+struct Scene {
+  openrtb::RequestView request;
+  DspConfig dsp;
+  openrtb::Document document;
+  Answer answer;
+
+  Scene() {
+    request.id = "req-1";
+    request.currencies.emplace_back();
+    openrtb::Imp imp;
+    imp.id = "1";
+    imp.media = static_cast<uint8_t>(openrtb::MediaType::kBanner);
+    imp.sizes = {{.w = 300, .h = 250}, {.w = 728, .h = 90}};
+    request.imps.push_back(imp);
+    dsp.name = "alpha";
+  }
+
+  openrtb::Imp& imp() { return request.imps.front(); }
+
+  AnswerKind read(std::string_view body) {
+    text_ = openrtb::Padded(body);
+    read_answer(text_.view(), request, dsp, 3, 7, document, answer);
+    return answer.kind;
+  }
+
+  /// The one bid of an answer, its members put behind good ones; the caller names each only once.
+  const Bid& bid(std::string_view members, std::string_view answer_members = "") {
+    std::string body = R"({"id":"req-1",)";
+    body += answer_members;
+    body += R"("seatbid":[{"seat":"s","bid":[{)";
+    body += members;
+    const auto add = [&](std::string_view key, std::string_view json) {
+      if (members.find("\"" + std::string(key) + "\":") == std::string_view::npos) {
+        body += body.back() == '{' ? "\"" : ",\"";
+        body += key;
+        body += "\":";
+        body += json;
+      }
+    };
+    add("id", R"("b1")");
+    add("impid", R"("1")");
+    add("price", "1.25");
+    add("adm", R"("<b>ad</b>")");
+    body += "}]}]}";
+    static const Bid kNone;
+    return read(body) == AnswerKind::kBids ? answer.bids.front() : kNone;
+  }
+
+  openrtb::Loss loss(std::string_view members, std::string_view answer_members = "") {
+    const Bid& judged = bid(members, answer_members);
+    return answer.kind == AnswerKind::kBids ? judged.loss : openrtb::Loss::kInternal;
+  }
+
+ private:
+  openrtb::Padded text_{""};
+};
+
+}  // namespace spillway::exchange::clearing
