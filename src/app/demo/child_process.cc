@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,22 +27,23 @@ namespace {
 constexpr size_t kLineMax = size_t{1} << 20;
 
 /// In the child, up to exec: only what is safe between fork and exec.
-[[noreturn]] void become(const char* program, char* const* argv, int out, int err) {
+[[noreturn]] void become(char* const* argv, int niceness, int out, int err) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  execv(program, argv);
+  setpriority(PRIO_PROCESS, 0, niceness);
+  execv(argv[0], argv);
   _exit(127);
 }
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::string name, const std::string& program,
-                           const std::vector<std::string>& args, OnLine on_line)
-    : name_(std::move(name)), on_line_(std::move(on_line)) {
+ChildProcess::ChildProcess(Command command, OnLine on_line)
+    : command_(std::move(command)), on_line_(std::move(on_line)) {
+  const std::string& program = command_.program;
   std::array<int, 2> out{-1, -1};
   std::array<int, 2> err{-1, -1};
   if (::access(program.c_str(), X_OK) != 0 || pipe2(out.data(), O_CLOEXEC) != 0 ||
@@ -50,7 +52,7 @@ ChildProcess::ChildProcess(std::string name, const std::string& program,
     return;
   }
   std::vector<std::string> words{program};
-  words.insert(words.end(), args.begin(), args.end());
+  words.insert(words.end(), command_.args.begin(), command_.args.end());
   std::vector<char*> argv;
   for (auto& word : words) {
     argv.push_back(word.data());
@@ -58,7 +60,7 @@ ChildProcess::ChildProcess(std::string name, const std::string& program,
   argv.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
-    become(program.c_str(), argv.data(), out[1], err[1]);
+    become(argv.data(), command_.niceness, out[1], err[1]);
   }
   if (pid_ < 0) {
     error_ = program + ": " + std::generic_category().message(errno);

@@ -19,14 +19,21 @@ class ChildProcess {
   enum class Output { kStdout, kStderr };
   using OnLine = std::function<void(Output, std::string_view line)>;
 
-  /// Starts `program` (a path). `error()` is empty, or one sentence.
-  ChildProcess(std::string name, const std::string& program, const std::vector<std::string>& args,
-               OnLine on_line);
+  /// What to start. `niceness` below 0 is asked for and does without where it is not permitted.
+  struct Command {
+    std::string name;     ///< For messages.
+    std::string program;  ///< A path.
+    std::vector<std::string> args;
+    int niceness = 0;
+  };
+
+  /// Starts. `error()` is empty, or one sentence.
+  ChildProcess(Command command, OnLine on_line);
   ~ChildProcess();  ///< Ends it.
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& name() const { return command_.name; }
 
   [[nodiscard]] const std::string& error() const { return error_; }
 
@@ -52,7 +59,7 @@ class ChildProcess {
 
   void read_pipe(Output output);
 
-  std::string name_;
+  Command command_;
   OnLine on_line_;
   pid_t pid_ = -1;
   std::optional<int> exit_;

@@ -38,6 +38,10 @@ constexpr auto kStartPatience = 10s;
 constexpr auto kScrapeTimeout = 1s;
 constexpr size_t kErrorsKept = 2000;
 
+// In the field partners and callers are other machines: here they give way to the exchange.
+constexpr int kExchangeNice = -10;
+constexpr int kPartnersNice = 5;
+
 uint16_t port_of(std::string_view address) {
   uint16_t port = 0;
   const std::string_view text = address.substr(address.rfind(':') + 1);
@@ -66,7 +70,7 @@ Demo::~Demo() {
     std::filesystem::remove_all(folder_, ignored);
   }
   if (view_ == DemoView::kScreen) {
-    fmt::print("\033[?25h");
+    fmt::print("\033[?7h\033[?25h");
     std::fflush(stdout);
   }
   ::close(signal_fd_);
@@ -103,7 +107,10 @@ std::string Demo::start_farm() {
     return problem;
   }
   farm_ = std::make_unique<ChildProcess>(
-      "farm", programs_ + "/spillway-dsp", std::vector<std::string>{"--config", path},
+      ChildProcess::Command{.name = "farm",
+                            .program = programs_ + "/spillway-dsp",
+                            .args = {"--config", path},
+                            .niceness = kPartnersNice},
       [this](Output output, std::string_view line) { on_farm_line(output, line); });
   return wait_for_start(*farm_, farm_started_);
 }
@@ -115,18 +122,24 @@ std::string Demo::start_exchange() {
     return problem;
   }
   exchange_ = std::make_unique<ChildProcess>(
-      "exchange", programs_ + "/spillway-exchange", std::vector<std::string>{"--config", path},
+      ChildProcess::Command{.name = "exchange",
+                            .program = programs_ + "/spillway-exchange",
+                            .args = {"--config", path},
+                            .niceness = kExchangeNice},
       [this](Output output, std::string_view line) { on_exchange_line(output, line); });
   return wait_for_start(*exchange_, exchange_started_);
 }
 
 std::string Demo::start_load() {
   load_ = std::make_unique<ChildProcess>(
-      "load", programs_ + "/spillway-load",
-      std::vector<std::string>{
-          "--target", fmt::format("http://127.0.0.1:{}/openrtb2/auction", exchange_port_), "--rate",
-          fmt::format("{}", plan_.rate), "--duration", fmt::format("{}s", plan_.seconds),
-          "--connections", "512", "--timeout", "1s", "--json", "--every", "500ms"},
+      ChildProcess::Command{
+          .name = "load",
+          .program = programs_ + "/spillway-load",
+          .args = {"--target", fmt::format("http://127.0.0.1:{}/openrtb2/auction", exchange_port_),
+                   "--rate", fmt::format("{}", plan_.rate), "--duration",
+                   fmt::format("{}s", plan_.seconds), "--connections", "512", "--timeout", "1s",
+                   "--json", "--every", "500ms"},
+          .niceness = kPartnersNice},
       [this](Output output, std::string_view line) { on_load_line(output, line); });
   load_started_ = std::chrono::steady_clock::now();
   return load_->error();
@@ -152,7 +165,7 @@ std::string Demo::wait_for_start(ChildProcess& child, const bool& started) {
 std::string Demo::watch() {
   auto next_look = std::chrono::steady_clock::now();
   if (view_ == DemoView::kScreen) {
-    fmt::print("\033[2J\033[?25l");
+    fmt::print("\033[2J\033[?25l\033[?7l");
   }
   while (!load_ended_) {
     if (!wait_for_output(50ms)) {

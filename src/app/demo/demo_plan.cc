@@ -34,7 +34,8 @@ std::string DemoPlan::exchange_yaml(const std::vector<DspAddress>& dsps) const {
   if (shortened()) {
     out += "guards: { open_min: 2s, open_max: 4s, ramp: 6s }\n";
   }
-  out += "dsps:\n";
+  // Everything shares this machine: a longer margin than the default bears its scheduling.
+  out += "accounts:\n  - { response_margin: 12ms }\ndsps:\n";
   for (const auto& dsp : dsps) {
     out += fmt::format("  - {{ name: {}, endpoint: \"http://{}/bid\" }}\n", dsp.name, dsp.listen);
   }

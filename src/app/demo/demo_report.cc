@@ -37,9 +37,9 @@ double percent(uint64_t part, uint64_t all) {
   return all == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
 }
 
-uint64_t answered(const DemoState& state) {
+uint64_t sum_of(const std::map<std::string, uint64_t>& counts) {
   uint64_t all = 0;
-  for (const auto& [kind, count] : state.answers) {
+  for (const auto& [name, count] : counts) {
     all += count;
   }
   return all;
@@ -113,16 +113,17 @@ std::string failure_of(const DemoPlan& plan, const DemoState& state) {
 }
 
 std::string screen_text(const DemoPlan& plan, const DemoState& state) {
-  const uint64_t all = answered(state);
+  const uint64_t all = sum_of(state.recent);
   std::string out =
       fmt::format("{}Spillway demo{}  {:.0f} s of {} s  [{}]  {}{}\n\n", kBold, kPlain, state.now_s,
                   plan.seconds, bar(state.now_s / plan.seconds, 30), plan.guard_times(),
                   plan.shortened() ? "  (shortened: a run under 120 s)" : "");
   out += fmt::format(
-      "auctions {:>9}   {:>6.0f}/s    bids {:4.1f} %   house ads {:4.1f} %   no bid {:4.1f} %\n",
-      state.auctions, state.rate_achieved, percent(value_of(state.answers, "bid"), all),
-      percent(value_of(state.answers, "house"), all),
-      percent(value_of(state.answers, "no_bid"), all));
+      "auctions {:>9}   {:>6.0f}/s    last 3 s: bids {:4.1f} %   house ads {:4.1f} %   no bid "
+      "{:4.1f} %\n",
+      state.auctions, state.rate_achieved, percent(value_of(state.recent, "bid"), all),
+      percent(value_of(state.recent, "house"), all),
+      percent(value_of(state.recent, "no_bid"), all));
   out += fmt::format(
       "latency   p50 {:.0f} ms   p90 {:.0f} ms   p99 {:.0f} ms    deadline misses {}{}{}   late "
       "DSP "
@@ -189,7 +190,10 @@ std::string summary_json(const DemoPlan& plan, const DemoState& state, const std
     append_counts(out, circuit.refused);
     out += '}';
   }
-  std::string_view farm_text = farm.empty() ? "null" : farm;
+  std::string_view farm_text = farm;
+  if (farm.empty()) {
+    farm_text = "null";
+  }
   while (farm_text.ends_with('\n')) {
     farm_text.remove_suffix(1);
   }

@@ -1,5 +1,6 @@
 #include "app/demo/demo_state.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -93,6 +94,15 @@ bool DemoState::on_load_line(std::string_view line) {
   rate_achieved = number(json.raw(json.find(root, "rate_achieved")));
   answers = members_of<uint64_t>(json, json.find(root, "answers"));
   latency_ms = members_of<double>(json, json.find(root, "latency_ms"));
+  history_.push_back(answers);
+  if (history_.size() > kRecent + 1) {
+    history_.pop_front();
+  }
+  recent.clear();
+  for (const auto& [kind, count] : answers) {
+    const uint64_t before = history_.size() == 1 ? 0 : history_.front()[kind];
+    recent[kind] = count - std::min(before, count);
+  }
   return true;
 }
 

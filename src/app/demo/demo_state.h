@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,6 +41,7 @@ struct DemoState {
   uint64_t deadline_misses = 0;
   uint64_t late_dsp_answers = 0;
   std::map<std::string, uint64_t> answers;   ///< bid, house, no_bid, … as the callers saw them.
+  std::map<std::string, uint64_t> recent;    ///< The same over the last kRecent report lines.
   std::map<std::string, double> latency_ms;  ///< p50, …
   uint64_t offered = 0;
   uint64_t dropped = 0;
@@ -48,6 +51,7 @@ struct DemoState {
   std::vector<DemoEvent> events;  ///< At most kEvents; later ones are dropped.
 
   static constexpr size_t kEvents = 10'000;
+  static constexpr size_t kRecent = 6;  ///< 3 s of lines twice a second.
 
   /// A line of the exchange's log at `at_s`; lines that are no transition change nothing.
   void on_log_line(double at_s, std::string_view line);
@@ -60,6 +64,9 @@ struct DemoState {
 
   /// Seconds of the first transition of `dsp` to `state` not before `from_s`; -1 when none.
   [[nodiscard]] double first(std::string_view dsp, std::string_view state, double from_s) const;
+
+ private:
+  std::deque<std::map<std::string, uint64_t>> history_;
 };
 
 /// The value of `key=` in a log line, quotes taken off; "" when absent.

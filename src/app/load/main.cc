@@ -44,6 +44,7 @@ struct Options {
   std::string duration = "10s";
   size_t connections = 256;
   std::string timeout = "500ms";
+  std::string late_after = "10ms";
   std::string every;
   uint64_t seed = 1;
   bool poisson = false;
@@ -149,6 +150,11 @@ std::string settings_of(const Options& options, LoadSettings& settings) {
   if (!timeout || *timeout <= Duration{}) {
     return fmt::format("--timeout: must be a time such as 500ms, is \"{}\"", options.timeout);
   }
+  const auto late_after = spillway::app::parse_duration(options.late_after);
+  if (!late_after) {
+    return fmt::format("--late-after: must be a time such as 10ms, is \"{}\"", options.late_after);
+  }
+  settings.late_after = *late_after;
   settings.host = url->host;
   settings.port = url->port;
   settings.path = url->target;
@@ -202,6 +208,7 @@ int run(int argc, char** argv) {
   app.add_option("--connections", options.connections, "Most connections at once")
       ->check(CLI::Range(1, 60'000));
   app.add_option("--timeout", options.timeout, "Of each request, such as 500ms");
+  app.add_option("--late-after", options.late_after, "Sent later than this is late");
   app.add_option("--seed", options.seed, "Of corpus and schedule");
   app.add_flag("--poisson", options.poisson, "Random gaps instead of even ones");
   app.add_flag("--json", options.json, "Print the summary as JSON");
