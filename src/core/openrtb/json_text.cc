@@ -1,7 +1,6 @@
 #include "openrtb/json_text.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +63,7 @@ constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 
 const char* skip_escape(const char* at) {
   if (at[1] != 'u') {
-    return at[1] != '\0' && kEscapeLetters.find(at[1]) != std::string_view::npos ? at + 2 : nullptr;
+    return at[1] != '\0' && kEscapeLetters.contains(at[1]) ? at + 2 : nullptr;
   }
   const int32_t unit = hex4(at + 2);
   if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) {

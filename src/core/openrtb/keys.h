@@ -46,10 +46,12 @@ namespace spillway::openrtb {
 enum class Key : uint16_t {
   kNone,
   kOther,
+// NOLINTBEGIN(readability-identifier-naming): spelt as on the wire.
 #define SPILLWAY_KEY(name) name,
   SPILLWAY_OPENRTB_KEYS(SPILLWAY_KEY)
 #undef SPILLWAY_KEY
-      kCount
+  // NOLINTEND(readability-identifier-naming)
+  kCount
 };
 
 /// The number of a decoded member name. One hash, one compare.

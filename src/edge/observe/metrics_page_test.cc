@@ -125,6 +125,14 @@ TEST(MetricsPage, ABucketNeverCountsAValueAboveItsBound) {
   }
 }
 
+TEST(MetricsPage, AFineBucketThatEndsAtABoundCountsBelowIt) {
+  base::Histogram latency;
+  latency.record(microseconds(99));
+  MetricsPage page;
+  page.latency("t_seconds", "T.", {}, latency);
+  EXPECT_EQ(Exposition(page.text()).samples.at("t_seconds_bucket{le=\"0.0001\"}"), 1);
+}
+
 TEST(MetricsPageDeathTest, AFamilyOfTwoTypesIsAProgrammersError) {
   MetricsPage page;
   page.counter("x_total", "X.", {}, 1);

@@ -1,0 +1,318 @@
+#include "app/dsp/farm.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "app/dsp/farm_config.h"
+#include "base/time.h"
+#include "net/http.h"
+#include "net/os_clock.h"
+#include "net/reactor.h"
+#include "workload/fault.h"
+#include "workload/partner.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+using workload::Fault;
+using workload::FaultKind;
+
+constexpr std::string_view kRequest =
+    R"({"id":"r-1","imp":[{"id":"i1","banner":{"w":300,"h":250}}]})";
+
+/// A farm of one DSP on its own thread.
+class RunningFarm {
+ public:
+  explicit RunningFarm(std::vector<Fault> faults, base::Duration latency = 0ms)
+      : reactor_(clock_), farm_(reactor_, config(std::move(faults), latency), clock_.now()) {
+    EXPECT_EQ(farm_.error(), "");
+    thread_ = std::thread([this] { reactor_.run(); });
+  }
+
+  ~RunningFarm() {
+    reactor_.stop();
+    thread_.join();
+  }
+
+  [[nodiscard]] uint16_t port() const { return farm_.dsps()[0]->port(); }
+
+  [[nodiscard]] const workload::PartnerAccount& account() const {
+    return farm_.dsps()[0]->partner().account();
+  }
+
+  /// What the admin listener would answer.
+  std::string admin(std::string_view method, std::string_view target, std::string_view body = "") {
+    std::promise<std::string> answered;
+    reactor_.post([&] {
+      net::Request request;
+      request.method = method;
+      request.target = target;
+      request.body = body;
+      const auto response = farm_.answer(request);
+      answered.set_value(std::to_string(response.status) + " " + response.body);
+    });
+    return answered.get_future().get();
+  }
+
+ private:
+  static FarmConfig config(std::vector<Fault> faults, base::Duration latency) {
+    FarmConfig config;
+    config.dsps.emplace_back();
+    auto& partner = config.dsps[0].partner;
+    partner.style.name = "alpha";
+    partner.style.bid_ratio = 1;
+    partner.latency = workload::Latency::constant(latency);
+    partner.faults = std::move(faults);
+    return config;
+  }
+
+  net::OsClock clock_;
+  net::Reactor reactor_;
+  Farm farm_;
+  std::thread thread_;
+};
+
+/// A client that sees what is on the wire.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    wait_at_most(5s);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    error_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  }
+
+  ~RawClient() { ::close(fd_); }
+
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  void wait_at_most(std::chrono::microseconds time) const {
+    const timeval limit{.tv_sec = time.count() / 1'000'000, .tv_usec = time.count() % 1'000'000};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+
+  void send(std::string_view body = kRequest) const {
+    const std::string bytes =
+        "POST /bid HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+        "\r\n\r\n" + std::string(body);
+    ASSERT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+  /// What one read gives; `error()` says why when it is "".
+  std::string read() {
+    std::string bytes(64 * 1024, '\0');
+    const ssize_t got = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    error_ = got < 0 ? errno : 0;
+    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return bytes;
+  }
+
+  /// Header and body of one answer, as its Content-Length says.
+  std::string read_answer() {
+    std::string all;
+    while (true) {
+      const size_t end = all.find("\r\n\r\n");
+      if (end != std::string::npos) {
+        const size_t length = all.find("Content-Length: ");
+        const size_t body =
+            length < end ? std::stoul(all.substr(length + sizeof("Content-Length: ") - 1)) : 0;
+        if (all.size() >= end + 4 + body) {
+          return all;
+        }
+      }
+      const std::string more = read();
+      if (more.empty()) {
+        return all;
+      }
+      all += more;
+    }
+  }
+
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  int fd_;
+  int error_ = 0;
+};
+
+/// One call's answer, and how long it took.
+std::pair<std::string, base::Duration> call(RunningFarm& farm) {
+  RawClient client(farm.port());
+  const auto begin = std::chrono::steady_clock::now();
+  client.send();
+  std::string answer = client.read_answer();
+  return {std::move(answer), std::chrono::steady_clock::now() - begin};
+}
+
+TEST(Farm, AHealthyDspAnswersABidOnTheSameConnectionAgainAndAgain) {
+  RunningFarm farm({});
+  RawClient client(farm.port());
+  for (int i = 0; i < 50; ++i) {
+    client.send();
+    const std::string answer = client.read_answer();
+    ASSERT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+    ASSERT_NE(answer.find(R"("impid":"i1")"), std::string::npos);
+  }
+  farm.admin("GET", "/healthz");  // behind the last answer on the farm's thread
+  EXPECT_EQ(farm.account().calls.value(), 50);
+  EXPECT_EQ(farm.account().bids.value(), 50);
+  EXPECT_EQ(farm.account().answered.value(), 50);
+  EXPECT_EQ(farm.account().connections.value(), 1);
+}
+
+TEST(Farm, ASlowDspAnswersLate) {
+  RunningFarm farm({{.kind = FaultKind::kSlow, .added = 120ms}});
+  const auto [answer, elapsed] = call(farm);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
+  EXPECT_GE(elapsed, 120ms);
+}
+
+TEST(Farm, AHangingDspKeepsTheConnectionAndSaysNothing) {
+  RunningFarm farm({{.kind = FaultKind::kHang}});
+  RawClient client(farm.port());
+  client.send();
+  client.wait_at_most(150ms);
+  EXPECT_EQ(client.read(), "");
+  EXPECT_TRUE(client.error() == EAGAIN || client.error() == EWOULDBLOCK) << client.error();
+  EXPECT_EQ(farm.account().hung.value(), 1);
+}
+
+TEST(Farm, AResettingDspResetsTheConnection) {
+  RunningFarm farm({{.kind = FaultKind::kReset}});
+  RawClient client(farm.port());
+  client.send();
+  EXPECT_EQ(client.read(), "");
+  EXPECT_EQ(client.error(), ECONNRESET);
+}
+
+TEST(Farm, AnErringDspAnswersItsStatus) {
+  RunningFarm farm({{.kind = FaultKind::kServerError, .status = 502}});
+  EXPECT_TRUE(call(farm).first.starts_with("HTTP/1.1 502 Bad Gateway\r\n"));
+}
+
+TEST(Farm, AnOverloadedDspAnswers429AndWhenToComeBack) {
+  RunningFarm farm({{.kind = FaultKind::kOverload, .retry_after = 2s}});
+  const std::string answer = call(farm).first;
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 429 "));
+  EXPECT_NE(answer.find("Retry-After: 2\r\n"), std::string::npos);
+}
+
+TEST(Farm, GarbageIsNoBidResponseAndRawGarbageNoHttp) {
+  RunningFarm farm({{.kind = FaultKind::kGarbage}});
+  EXPECT_TRUE(call(farm).first.starts_with("HTTP/1.1 200"));
+  RunningFarm raw({{.kind = FaultKind::kGarbage, .raw = true}});
+  RawClient client(raw.port());
+  client.send();
+  const std::string bytes = client.read();
+  EXPECT_FALSE(bytes.empty());
+  EXPECT_FALSE(bytes.starts_with("HTTP/"));
+}
+
+TEST(Farm, ADrippingDspSendsAFewBytesAtATime) {
+  RunningFarm farm({{.kind = FaultKind::kDrip, .drip_interval = 20ms, .drip_bytes = 3}});
+  RawClient client(farm.port());
+  client.send();
+  const auto begin = std::chrono::steady_clock::now();
+  std::string bytes;
+  while (bytes.size() < 15) {
+    const std::string piece = client.read();
+    ASSERT_FALSE(piece.empty());
+    bytes += piece;
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 75ms);
+  EXPECT_TRUE(bytes.starts_with("HTTP/1.1 200 OK"));
+}
+
+TEST(Farm, AnOversizedAnswerIsAsLargeAsOrdered) {
+  RunningFarm farm({{.kind = FaultKind::kOversize, .body_bytes = 3 << 20}});
+  const std::string answer = call(farm).first;
+  EXPECT_NE(answer.find("Content-Length: 3145728\r\n"), std::string::npos);
+  EXPECT_GT(answer.size(), size_t{3} << 20);
+}
+
+TEST(Farm, WrongImpidAndWrongCurrencyArriveAsBids) {
+  RunningFarm impid({{.kind = FaultKind::kWrongImpid}});
+  EXPECT_NE(call(impid).first.find("no-such-imp"), std::string::npos);
+  RunningFarm currency({{.kind = FaultKind::kWrongCurrency}});
+  EXPECT_NE(call(currency).first.find(R"("cur":"JPY")"), std::string::npos);
+}
+
+TEST(Farm, ADeadButFastDspAnswers204AtOnce) {
+  RunningFarm farm({{.kind = FaultKind::kDeadButFast}}, 2s);
+  const auto [answer, elapsed] = call(farm);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 204 "));
+  EXPECT_LT(elapsed, 1s);
+}
+
+TEST(Farm, AClosedListenerRefusesAndDropsAndKeepsItsPortForLater) {
+  RunningFarm farm({});
+  RawClient before(farm.port());
+  before.send();
+  ASSERT_TRUE(before.read_answer().starts_with("HTTP/1.1 200"));
+  ASSERT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha", R"({"kind":"closed_listener"})")
+                  .starts_with("200"));
+  EXPECT_EQ(before.read(), "") << "its connections end";
+  EXPECT_EQ(RawClient(farm.port()).error(), ECONNREFUSED);
+  ASSERT_TRUE(farm.admin("POST", "/admin/clear?dsp=alpha").starts_with("200"));
+  EXPECT_TRUE(call(farm).first.starts_with("HTTP/1.1 200"));
+}
+
+TEST(Farm, AFaultByAdminCallTakesEffectAtOnceAndCanBeCleared) {
+  RunningFarm farm({});
+  ASSERT_TRUE(
+      farm.admin("POST", "/admin/fault?dsp=*", R"({"kind":"5xx","for":"1h"})").starts_with("200"));
+  EXPECT_TRUE(call(farm).first.starts_with("HTTP/1.1 503"));
+  EXPECT_NE(farm.admin("GET", "/admin/dsps").find(R"("faults":["5xx"])"), std::string::npos);
+  ASSERT_TRUE(farm.admin("POST", "/admin/clear?dsp=*").starts_with("200"));
+  EXPECT_TRUE(call(farm).first.starts_with("HTTP/1.1 200"));
+}
+
+TEST(Farm, AnAdminCallThatIsWrongSaysWhy) {
+  RunningFarm farm({});
+  EXPECT_TRUE(
+      farm.admin("POST", "/admin/fault?dsp=nobody", R"({"kind":"hang"})").starts_with("404"));
+  EXPECT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha", R"({"kind":"sad"})").starts_with("400"));
+  EXPECT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha", "{").starts_with("400"));
+  EXPECT_TRUE(farm.admin("GET", "/admin/fault?dsp=alpha").starts_with("405"));
+  EXPECT_TRUE(farm.admin("GET", "/nowhere").starts_with("404"));
+  EXPECT_TRUE(farm.admin("GET", "/healthz").starts_with("200"));
+}
+
+TEST(Farm, ACallerWhoGoesIsCountedAsAbandoned) {
+  RunningFarm farm({{.kind = FaultKind::kHang}});
+  {
+    RawClient client(farm.port());
+    client.send();
+    while (farm.account().hung.value() == 0) {
+      std::this_thread::yield();
+    }
+  }
+  while (farm.account().abandoned.value() == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(farm.account().calls.value(), 1);
+  EXPECT_EQ(farm.account().answered.value(), 0);
+}
+
+}  // namespace
+}  // namespace spillway::app

@@ -1,0 +1,161 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "app/config/reader.h"
+#include "app/dsp/farm.h"
+#include "app/dsp/farm_config.h"
+#include "net/http.h"
+#include "net/os_clock.h"
+#include "net/reactor.h"
+#include "net/server.h"
+
+namespace {
+
+using spillway::app::Farm;
+using spillway::app::FarmConfig;
+
+constexpr const char* kExamples = R"(Examples:
+  spillway dsp --config farm.yaml
+  spillway dsp --config farm.yaml --check-config
+  curl -X POST 'http://127.0.0.1:ADMIN/admin/fault?dsp=alpha' \
+       -d '{"kind": "slow", "for": "20s", "added": "300ms"}'
+  curl 'http://127.0.0.1:ADMIN/admin/dsps'
+
+farm.yaml:
+  admin: { listen: 127.0.0.1:9951 }
+  dsps:
+    - name: alpha
+      listen: 127.0.0.1:9101
+      latency: { kind: lognormal, median: 20ms, sigma: 0.4 }
+      bid_rate: 0.6
+      price: { kind: uniform, low: 0.5, high: 4 }
+      faults:
+        - { kind: hang, from: 40s, to: 60s }
+docs/load_and_farm.md has every key and every fault.)";
+
+/// SIGINT and SIGTERM as an event of the reactor.
+class StopSignals final : private spillway::net::ReadySink {
+ public:
+  explicit StopSignals(spillway::net::Reactor& reactor) : reactor_(reactor) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    reactor_.add(fd_, EPOLLIN, *this);
+  }
+
+  ~StopSignals() {
+    reactor_.remove(fd_, *this);
+    close(fd_);
+  }
+
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  void on_ready(uint32_t /*events*/) override { reactor_.stop(); }
+
+  spillway::net::Reactor& reactor_;
+  int fd_;
+};
+
+void announce(const Farm& farm, uint16_t admin_port, bool json) {
+  for (const auto& dsp : farm.dsps()) {
+    if (json) {
+      fmt::print(R"({{"event":"started","dsp":"{}","listen":"{}"}})", dsp->name(), dsp->address());
+    } else {
+      fmt::print("event=started dsp={} listen={}", dsp->name(), dsp->address());
+    }
+    fmt::print("\n");
+  }
+  if (json) {
+    fmt::print(R"({{"event":"started","admin":"127.0.0.1:{}"}})", admin_port);
+  } else {
+    fmt::print("event=started admin=127.0.0.1:{}", admin_port);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+int serve(const FarmConfig& config, bool json) {
+  const spillway::net::OsClock clock;
+  spillway::net::Reactor reactor(clock);
+  const StopSignals signals(reactor);
+  Farm farm(reactor, config, clock.now());
+  if (!farm.error().empty()) {
+    fmt::print(stderr, "event=start_failed why=\"{}\"\n", farm.error());
+    return 1;
+  }
+  std::vector<spillway::net::Server::Worker> workers;
+  workers.push_back(
+      {.reactor = reactor,
+       .handler = [&farm](const spillway::net::Request& request, spillway::net::Reply reply) {
+         reply.send(farm.answer(request));
+       }});
+  spillway::net::Server admin(config.admin_listen, {}, std::move(workers));
+  if (!admin.error().empty()) {
+    fmt::print(stderr, "event=start_failed why=\"{}\"\n", admin.error());
+    return 1;
+  }
+  admin.start();
+  announce(farm, admin.port(), json);
+  reactor.run();
+  fmt::print(stderr, "event=stopped\n");
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("A farm of fake DSPs that misbehave on order.", "spillway dsp");
+  app.footer(kExamples);
+  std::string path;
+  bool check = false;
+  bool json = false;
+  app.add_option("--config", path, "The farm's YAML file")->required();
+  app.add_flag("--check-config", check, "Say everything that is wrong with the file, and end");
+  app.add_flag("--json", json, "Print where each DSP listens as JSON lines");
+  CLI11_PARSE(app, argc, argv);
+  std::ifstream file(path);
+  if (!file) {
+    fmt::print(stderr, "{}: cannot be read\n", path);
+    return 1;
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<spillway::app::ConfigProblem> problems;
+  const FarmConfig config = spillway::app::read_farm_config(text, problems);
+  for (const auto& problem : problems) {
+    fmt::print(stderr, "{}\n", to_string(problem, path));
+  }
+  if (!problems.empty()) {
+    return 1;
+  }
+  if (check) {
+    fmt::print("{}: sound, {} DSPs\n", path, config.dsps.size());
+    return 0;
+  }
+  return serve(config, json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "event=crashed why=\"{}\"\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,87 @@
+#include "workload/fault.h"
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "base/time.h"
+
+namespace spillway::workload {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Instant kStart{1h};
+
+TEST(FaultSchedule, AFaultIsActiveFromItsStartUpToButNotAtItsEnd) {
+  FaultSchedule schedule({{.kind = FaultKind::kHang, .from = 10s, .to = 20s}}, kStart);
+  base::Rng rng(1);
+  EXPECT_EQ(schedule.draw(kStart + 10s - 1ns, rng), nullptr);
+  ASSERT_NE(schedule.draw(kStart + 10s, rng), nullptr);
+  EXPECT_NE(schedule.draw(kStart + 20s - 1ns, rng), nullptr);
+  EXPECT_EQ(schedule.draw(kStart + 20s, rng), nullptr);
+}
+
+TEST(FaultSchedule, AShareHitsThatShareOfCalls) {
+  FaultSchedule schedule({{.kind = FaultKind::kReset, .share_ratio = 0.3}}, kStart);
+  base::Rng rng(1);
+  int hits = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    hits += schedule.draw(kStart, rng) != nullptr ? 1 : 0;
+  }
+  EXPECT_NEAR(hits, 30'000, 600);
+}
+
+TEST(FaultSchedule, AnOperatorsFaultGoesFirstAndEndsByItself) {
+  FaultSchedule schedule({{.kind = FaultKind::kHang}}, kStart);
+  base::Rng rng(1);
+  ASSERT_TRUE(schedule.inject({.kind = FaultKind::kDrip}, kStart + 5s, 2s));
+  EXPECT_EQ(schedule.draw(kStart + 6s, rng)->kind, FaultKind::kDrip);
+  EXPECT_EQ(schedule.draw(kStart + 7s, rng)->kind, FaultKind::kHang);
+}
+
+TEST(FaultSchedule, ClearingEndsOperatorFaultsAndOnRequestTheSchedule) {
+  FaultSchedule schedule({{.kind = FaultKind::kHang}}, kStart);
+  base::Rng rng(1);
+  ASSERT_TRUE(schedule.inject({.kind = FaultKind::kDrip}, kStart, base::Duration::max()));
+  schedule.clear(false);
+  EXPECT_EQ(schedule.draw(kStart, rng)->kind, FaultKind::kHang);
+  schedule.clear(true);
+  EXPECT_EQ(schedule.draw(kStart, rng), nullptr);
+}
+
+TEST(FaultSchedule, TheListenerIsClosedOnlyWhileThatFaultIsActive) {
+  FaultSchedule schedule({{.kind = FaultKind::kClosedListener, .from = 1s, .to = 2s}}, kStart);
+  EXPECT_TRUE(schedule.listening(kStart));
+  EXPECT_FALSE(schedule.listening(kStart + 1s));
+  EXPECT_TRUE(schedule.listening(kStart + 2s));
+}
+
+TEST(FaultSchedule, OperatorFaultsAreBounded) {
+  FaultSchedule schedule({}, kStart);
+  for (size_t i = 0; i < FaultSchedule::kOperatorFaults; ++i) {
+    ASSERT_TRUE(schedule.inject({.kind = FaultKind::kHang}, kStart, 1s));
+  }
+  EXPECT_FALSE(schedule.inject({.kind = FaultKind::kHang}, kStart, 1s));
+  EXPECT_TRUE(schedule.inject({.kind = FaultKind::kHang}, kStart + 1s, 1s))
+      << "ended ones give their place back";
+}
+
+TEST(Fault, EveryKindHasItsOwnNameThatReadsBack) {
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    const auto kind = static_cast<FaultKind>(i);
+    EXPECT_EQ(fault_kind_of(to_string(kind)), kind);
+  }
+  EXPECT_EQ(fault_kind_of("sleepy"), std::nullopt);
+}
+
+TEST(Fault, ASlowFaultMustSayHowSlow) {
+  EXPECT_EQ(validate(Fault{.kind = FaultKind::kSlow}).size(), 1);
+  EXPECT_TRUE(validate(Fault{.kind = FaultKind::kSlow, .added = 5ms}).empty());
+}
+
+}  // namespace
+}  // namespace spillway::workload

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "base/call_result.h"
+#include "base/histogram.h"
+#include "base/time.h"
+#include "openrtb/document.h"
+
+namespace spillway::workload {
+
+/// What an exchange's answer was worth.
+enum class AnswerKind : uint8_t {
+  kBid,      ///< At least one bid that is not a house ad.
+  kHouse,    ///< Bids, all of them with ext.house 1.
+  kNoBid,    ///< 204, or 200 without bids.
+  kInvalid,  ///< 200 that is no bid response.
+  kError,    ///< Any other status.
+  kNone,     ///< No whole answer.
+};
+
+inline constexpr size_t kAnswerKinds = 6;
+
+[[nodiscard]] std::string_view to_string(AnswerKind kind);
+
+/// Reads an answer (Document::kPadding readable bytes behind `body`).
+[[nodiscard]] AnswerKind kind_of(openrtb::Document& document, uint16_t status,
+                                 std::string_view body);
+
+/// How a request ended. The classes of a report; every one is in the percentiles.
+enum class Ending : uint8_t { k2xx, k3xx, k4xx, k5xx, kTimeout, kRefused, kReset, kOther };
+
+inline constexpr size_t kEndings = 8;
+
+[[nodiscard]] std::string_view to_string(Ending ending);
+
+[[nodiscard]] Ending ending_of(const base::CallResult& result);
+
+/// One request from its due time to its end.
+struct Sample {
+  base::Instant due{};
+  base::Instant sent{};
+  base::Instant ended{};
+  uint16_t status = 0;
+  Ending ending = Ending::kOther;
+  AnswerKind answer = AnswerKind::kNone;
+};
+
+/// The statistics of a run. Latency counts from when the request was due, not from when it could be
+/// sent: a stalled server cannot hide the requests that waited for it. Failures are in the
+/// percentiles with the time they took. Arrivals that were never sent have no latency; they are
+/// counted, reported first, and fail the run.
+///
+/// One writer, any number of readers of histograms and counters.
+/// Source: Tene, "How NOT to Measure Latency" (coordinated omission).
+class Tally {
+ public:
+  /// A request sent later than `late_after` its due time is late.
+  explicit Tally(base::Duration late_after) : late_after_(late_after) {}
+
+  /// An arrival came due.
+  void offer() { offered_.add(); }
+
+  /// A due arrival was not sent: no connection left under the cap.
+  void drop() { dropped_.add(); }
+
+  /// A sent request has ended, however it did.
+  void record(const Sample& sample);
+
+  [[nodiscard]] uint64_t offered() const { return offered_.value(); }
+
+  [[nodiscard]] uint64_t dropped() const { return dropped_.value(); }
+
+  [[nodiscard]] uint64_t late() const { return late_.value(); }
+
+  [[nodiscard]] uint64_t ended() const { return all_.total(); }
+
+  [[nodiscard]] uint64_t answers(AnswerKind kind) const {
+    return answers_[static_cast<size_t>(kind)].value();
+  }
+
+  /// (late + dropped) / offered; 0 before the first.
+  [[nodiscard]] double missed_ratio() const;
+
+  /// From due to end: all, and by class.
+  [[nodiscard]] const base::Histogram& latency() const { return all_; }
+
+  [[nodiscard]] const base::Histogram& latency(Ending ending) const {
+    return by_ending_[static_cast<size_t>(ending)];
+  }
+
+  /// From due to sent: what the generator itself was late by.
+  [[nodiscard]] const base::Histogram& lag() const { return lag_; }
+
+  /// Whole answers by HTTP status. Same thread as record() only.
+  [[nodiscard]] const std::map<uint16_t, uint64_t>& statuses() const { return statuses_; }
+
+ private:
+  base::Duration late_after_;
+  base::Counter offered_, dropped_, late_;
+  std::array<base::Counter, kAnswerKinds> answers_;
+  base::Histogram all_, lag_;
+  std::array<base::Histogram, kEndings> by_ending_;
+  std::map<uint16_t, uint64_t> statuses_;
+};
+
+}  // namespace spillway::workload
