@@ -123,7 +123,7 @@ TEST(Auction, SurvivesCallersThatLeave) {
   FakeDsp hangs([](const Message&) { return FakeDsp::Answer{.bytes = "", .hang = true}; });
   ExchangeProcess exchange(dsps({{"hangs", hangs.port()}}));
   {
-    const Fd fd = connect_to(exchange.auction().port, 1s);
+    Fd fd = connect_to(exchange.auction().port, 1s);
     send_all(fd.value(),
              fmt::format("POST /openrtb2/auction HTTP/1.1\r\nHost: x\r\nContent-Length: "
                          "{}\r\n\r\n{}",
@@ -132,6 +132,7 @@ TEST(Auction, SurvivesCallersThatLeave) {
     while (hangs.calls() == 0 && Clock::now() < deadline) {
       (void)exchange.metrics();
     }
+    reset(fd);  // a closed sending half alone would not mean that nobody reads
   }
   const auto deadline = Clock::now() + 5s;
   auto metrics = exchange.metrics();

@@ -43,6 +43,12 @@ Fd connect_to(uint16_t port, std::chrono::milliseconds patience) {
   return fd;
 }
 
+void reset(Fd& fd) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd.value(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  fd.close();
+}
+
 void send_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -82,21 +88,14 @@ bool read_message(int fd, std::string& buffer, Message& out) {
   }
   out = Message();
   std::string_view head = std::string_view(buffer).substr(0, end);
-  const size_t first = std::min(head.find("\r\n"), head.size());
-  out.start_line = head.substr(0, first);
-  while (head.size() > first && !head.empty()) {
-    const size_t line_end = head.find("\r\n");
-    const auto line = head.substr(0, line_end);
-    const size_t colon = line.find(": ");
-    if (colon != std::string_view::npos) {
-      std::string name(line.substr(0, colon));
-      std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-      out.headers[name] = line.substr(colon + 2);
-    }
-    if (line_end == std::string_view::npos) {
-      break;
-    }
+  out.start_line = head.substr(0, head.find("\r\n"));
+  for (size_t line_end = 0; (line_end = head.find("\r\n")) != std::string_view::npos;) {
     head.remove_prefix(line_end + 2);
+    const auto line = head.substr(0, head.find("\r\n"));
+    const size_t colon = std::min(line.find(": "), line.size());
+    std::string name(line.substr(0, colon));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    out.headers[name] = line.substr(std::min(colon + 2, line.size()));
   }
   const auto length = out.headers.contains("content-length")
                           ? std::strtoull(out.headers["content-length"].c_str(), nullptr, 10)

@@ -33,6 +33,9 @@ class Fd {
 /// Connected to 127.0.0.1:port, reads bounded to `patience`.
 [[nodiscard]] Fd connect_to(uint16_t port, std::chrono::milliseconds patience);
 
+/// Ends a connection with a reset.
+void reset(Fd& fd);
+
 void send_all(int fd, std::string_view bytes);
 
 /// Appends what comes next; false at the end, on an error or when patience is out.
