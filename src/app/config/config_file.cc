@@ -4,9 +4,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <expected>
 #include <memory>
+#include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include "base/result.h"
 
 namespace spillway::app {
 

@@ -2,13 +2,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "app/config/exchange_config.h"
 #include "app/config/guard_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "exchange/snapshot.h"
+#include "openrtb/validate.h"
+#include "resilience/settings.h"
 
 namespace spillway::app {
 namespace {
@@ -120,9 +133,9 @@ struct Inherited {
 
 void settle_guard(ConfigReader& reader, const Inherited& inherited,
                   const resilience::SettingsPatch& own, exchange::Endpoint& out) {
-  static const resilience::SettingsPatch kNothing;
+  static const resilience::SettingsPatch nothing;
   const auto region = inherited.regions.find(out.region);
-  const auto* region_patch = region == inherited.regions.end() ? &kNothing : &region->second;
+  const auto* region_patch = region == inherited.regions.end() ? &nothing : &region->second;
   out.guard = flatten({&inherited.defaults, &inherited.dsp, region_patch, &own});
   for (const auto& problem : resilience::validate(out.guard)) {
     reader.problem(

@@ -32,6 +32,8 @@ class Flight final : public net::Timer {
  public:
   explicit Flight(FlightOwner& owner) : owner_(owner) {}
 
+  virtual ~Flight() = default;
+
   /// One candidate's guard, from admission until its call is made.
   struct Admission {
     resilience::Permit permit;
