@@ -1,5 +1,6 @@
 #include "openrtb/document.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>

@@ -236,6 +236,8 @@ constexpr auto kRows = [] {
   });
 }();
 
+// NOLINTEND(modernize-use-designated-initializers, readability-function-size)
+
 using Rules =
     std::array<std::array<Rule, static_cast<size_t>(Key::kCount)>, static_cast<size_t>(In::kCount)>;
 

@@ -1,7 +1,8 @@
 #include "openrtb/validate.h"
 
-#include <chrono>
+#include <chrono>  // NOLINT(misc-include-cleaner): its literals
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -241,21 +242,30 @@ TEST(ReadRequest, switches_refuse_what_is_accepted_without_them) {
   };
 
   const std::vector<Case> cases{
-      {&RequestPolicy::require_inventory, request(), "site must be there, or app, or dooh"},
-      {&RequestPolicy::require_site_id_or_page, request("\"site\":{\"id\":\"\"}"),
-       "site must have id or page"},
-      {&RequestPolicy::require_site_id_or_page, request("\"dooh\":{\"venuetype\":[]}"),
-       "dooh must have id or venuetype"},
-      {&RequestPolicy::require_banner_size, request("", "", "\"w\":300"),
-       "imp[0].banner must have w and h, or format"},
-      {&RequestPolicy::refuse_banner_2_4_sizes, request("", "", R"("w":1,"h":1,"hmax":9)"),
-       "imp[0].banner.hmax is not accepted; use format"},
-      {&RequestPolicy::refuse_metric, request("", "\"metric\":[{}]"),
-       "imp[0].metric is not accepted here"},
-      {&RequestPolicy::check_native, request("", R"("native":{"request":"{}"})"),
-       "imp[0].native.request must have at least one asset"},
-      {&RequestPolicy::check_native, request("", R"("native":{"request":"{"})"),
-       "imp[0].native.request is not valid JSON"},
+      {.flag = &RequestPolicy::require_inventory,
+       .json = request(),
+       .problem = "site must be there, or app, or dooh"},
+      {.flag = &RequestPolicy::require_site_id_or_page,
+       .json = request("\"site\":{\"id\":\"\"}"),
+       .problem = "site must have id or page"},
+      {.flag = &RequestPolicy::require_site_id_or_page,
+       .json = request("\"dooh\":{\"venuetype\":[]}"),
+       .problem = "dooh must have id or venuetype"},
+      {.flag = &RequestPolicy::require_banner_size,
+       .json = request("", "", "\"w\":300"),
+       .problem = "imp[0].banner must have w and h, or format"},
+      {.flag = &RequestPolicy::refuse_banner_2_4_sizes,
+       .json = request("", "", R"("w":1,"h":1,"hmax":9)"),
+       .problem = "imp[0].banner.hmax is not accepted; use format"},
+      {.flag = &RequestPolicy::refuse_metric,
+       .json = request("", "\"metric\":[{}]"),
+       .problem = "imp[0].metric is not accepted here"},
+      {.flag = &RequestPolicy::check_native,
+       .json = request("", R"("native":{"request":"{}"})"),
+       .problem = "imp[0].native.request must have at least one asset"},
+      {.flag = &RequestPolicy::check_native,
+       .json = request("", R"("native":{"request":"{"})"),
+       .problem = "imp[0].native.request is not valid JSON"},
   };
   for (const Case& row : cases) {
     EXPECT_EQ(problem_of(row.json), "") << row.json;

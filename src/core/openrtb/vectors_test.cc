@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,15 +48,15 @@ std::vector<std::vector<std::string>> table(const fs::path& path) {
 class Vectors : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(kRoot / "expect.tsv")) {
-      std::printf("no shared vectors at %s: skipped\n", kRoot.c_str());
+    if (!fs::exists(root_ / "expect.tsv")) {
+      std::printf("no shared vectors at %s: skipped\n", root_.c_str());
       GTEST_SKIP();
     }
   }
 
   /// Empty when the request is accepted, else the error as the caller sees it.
   std::string refusal(const std::string& file, const RequestPolicy& policy = {}) {
-    const Padded text(contents(kRoot / file));
+    const Padded text(contents(root_ / file));
     if (const auto walked = document_.walk(text.view()); !walked) {
       return error_json(field_error(document_, walked.error()));
     }
@@ -64,7 +64,7 @@ class Vectors : public testing::Test {
     return read ? "" : error_json(read.error());
   }
 
-  static inline const fs::path kRoot = SPILLWAY_VECTORS;
+  const fs::path root_ = SPILLWAY_VECTORS;
   Document document_;
   RequestView view_;
 };
@@ -72,7 +72,7 @@ class Vectors : public testing::Test {
 TEST_F(Vectors, requests_are_accepted_or_refused_as_expected) {
   int refused = 0;
   int accepted = 0;
-  for (const auto& row : table(kRoot / "expect.tsv")) {
+  for (const auto& row : table(root_ / "expect.tsv")) {
     const std::string& file = row.at(0);
     const bool request = file.starts_with("valid/") || file.starts_with("invalid/") ||
                          file.starts_with("hostile/req/");
@@ -83,10 +83,10 @@ TEST_F(Vectors, requests_are_accepted_or_refused_as_expected) {
     const std::string problem = refusal(file);
     const bool any = statuses == "any";
     if (problem.empty()) {
-      EXPECT_TRUE(any || statuses.find("200") != std::string::npos) << file << " was accepted";
+      EXPECT_TRUE(any || statuses.contains("200")) << file << " was accepted";
       ++accepted;
     } else {
-      EXPECT_TRUE(any || statuses.find("400") != std::string::npos) << file << ": " << problem;
+      EXPECT_TRUE(any || statuses.contains("400")) << file << ": " << problem;
       const Padded text(problem);
       Document d;
       EXPECT_TRUE(d.walk(text.view())) << problem;
@@ -106,7 +106,7 @@ TEST_F(Vectors, switches_refuse_the_policy_and_native_classes) {
   policy.check_native = true;
   policy.refuse_metric = true;
   int rows = 0;
-  for (const auto& row : table(kRoot / "index.tsv")) {
+  for (const auto& row : table(root_ / "index.tsv")) {
     const std::string& file = row.at(0);
     if (file.starts_with("invalid/") && (row.at(3) == "policy" || row.at(3) == "native-spec")) {
       EXPECT_NE(refusal(file, policy), "") << file;
@@ -120,7 +120,7 @@ TEST_F(Vectors, switches_refuse_the_policy_and_native_classes) {
 
 TEST_F(Vectors, examples_of_the_specification_pass_byte_for_byte_through_no_edits) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(kRoot / "iab")) {
+  for (const auto& entry : fs::directory_iterator(root_ / "iab")) {
     const Padded text(contents(entry.path()));
     const auto walked = document_.walk(text.view());
     ASSERT_TRUE(walked) << entry.path() << " " << to_string(walked.error());
