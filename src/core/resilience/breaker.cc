@@ -200,7 +200,8 @@ std::optional<Move> Breaker::decide_ramping() {
   return move;
 }
 
-Move Breaker::open(std::string_view rule, const Evidence& seen, std::string what, bool relapse) {
+Move Breaker::open(std::string_view rule, const Evidence& seen, const std::string& what,
+                   bool relapse) {
   if (relapse) {
     backoff_.relapse();
   }

@@ -99,7 +99,7 @@ class Breaker {
   std::optional<Move> decide_open();
   std::optional<Move> decide_half_open(const ProbeRound& probes);
   std::optional<Move> decide_ramping();
-  Move open(std::string_view rule, const Evidence& seen, std::string what, bool relapse);
+  Move open(std::string_view rule, const Evidence& seen, const std::string& what, bool relapse);
   Move move_to(State state, Mode mode, std::string_view rule, std::string reason);
   [[nodiscard]] Mode settings_mode() const;
   State enter(Mode mode);

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/counter.h"
 #include "base/hash.h"
 #include "base/time.h"
 #include "resilience/guard_body.h"

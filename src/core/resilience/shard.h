@@ -53,7 +53,7 @@ class BadCallRing {
   }
 
   template <typename Sink>
-  void drain(Sink&& sink) {
+  void drain(Sink sink) {
     uint32_t tail = tail_.load(std::memory_order_relaxed);
     const uint32_t head = head_.load(std::memory_order_acquire);
     for (; tail != head; ++tail) {

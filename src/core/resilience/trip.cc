@@ -51,7 +51,7 @@ void BadRun::advance(base::Instant now, std::span<const BadCall> bads, base::Ins
   std::erase_if(calls_, [&](const BadCall& call) {
     return call.ended <= last_good_ || now - call.ended > kMaxAge;
   });
-  std::ranges::stable_sort(calls_, {}, &BadCall::ended);
+  std::ranges::sort(calls_, {}, &BadCall::ended);
   if (calls_.size() > kCapacity) {
     calls_.erase(calls_.begin(), calls_.end() - static_cast<std::ptrdiff_t>(kCapacity));
   }
