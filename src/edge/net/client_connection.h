@@ -73,6 +73,7 @@ class ClientConnection final : public ReadySink, private Timer {
   void read();
   void read_idle();
   void take(size_t bytes, base::Instant now);
+  void expect_answer();
   void parse();
   bool make_room();
   bool next_message();

@@ -342,7 +342,7 @@ void ServerConnection::update() {
   // EPOLLIN is taken out only when it fires in vain: mostly it would be back before that.
   uint32_t mask = read_closed_ ? 0U : (mask_ & EPOLLIN);
   mask |= reads ? EPOLLIN : 0U;
-  mask |= blocked_ ? EPOLLOUT : 0U;
+  mask |= blocked_ || can_parse() ? EPOLLOUT : 0U;
   if (mask != mask_) {
     mask_ = mask;
     worker_.reactor.change(stream_.fd(), mask_, *this);

@@ -73,7 +73,12 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   request.charged = size_of(request);
   worker_.buffers.charge(request.charged);
   request.buffer.reset();
-  pump();
+  if (!pumping_) {
+    // Only writes: a pipelined request that waited goes to the handler from the next poll, never
+    // from inside send().
+    flush();
+    update();
+  }
 }
 
 void ServerConnection::pump() {
