@@ -1,5 +1,8 @@
 #include "app/exchange/metrics.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "observe/metrics_page.h"
@@ -172,6 +175,25 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
                  {{"dsp", dsp}, {"region", region}, {"path", path}, {"reason", kRefusalNames[i]}},
                  total([i](auto& s) -> auto& { return s.refused[i]; }));
   }
+  for (size_t i = 0; i < kClientCounters.size(); ++i) {
+    page.counter("spillway_exchange_client_events_total", "What happened on connections to a DSP.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"event", kClientCounters[i]}},
+                 total([i](auto& s) -> auto& { return s.client[i]; }));
+  }
+  for (size_t i = 0; i < kClientGauges.size(); ++i) {
+    page.gauge("spillway_exchange_client_connections", "Connections to a DSP by what they do.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}, {"state", kClientGauges[i]}},
+               static_cast<double>(total([i](auto& s) -> auto& { return s.client_now[i]; })));
+  }
+  uint64_t cost_us = 0;
+  for (const auto& worker : sources.stats) {
+    const auto found = worker.find(key);
+    cost_us = std::max(cost_us, found == worker.end() ? 0 : found->second->network_cost_us.value());
+  }
+  page.gauge("spillway_exchange_dsp_network_cost_seconds",
+             "Round trip taken off the tmax announced to a DSP; the largest of the workers'.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}},
+             static_cast<double>(cost_us) * 1e-6);
   auto latency = std::make_unique<base::Histogram>();
   for (const auto& worker : sources.stats) {
     const auto found = worker.find(key);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "base/counter.h"
 #include "base/histogram.h"
@@ -14,6 +15,13 @@ namespace spillway::app {
 inline constexpr uint16_t kFirstRefusal = 520;
 inline constexpr size_t kRefusals = 6;
 
+/// Names of what a worker's client counts of an endpoint, as label values.
+inline constexpr std::array<std::string_view, 10> kClientCounters{
+    "call",          "connect",     "reused",   "stale_retry",  "handshake_failed",
+    "no_connection", "idle_closed", "poisoned", "tail_drained", "tail_cut"};
+inline constexpr std::array<std::string_view, 4> kClientGauges{"idle", "busy", "connecting",
+                                                               "draining"};
+
 /// What one worker counts of one endpoint of one DSP. Written by that worker, read at scrape; lives
 /// as long as the process, across reloads.
 struct EndpointStats {
@@ -21,7 +29,12 @@ struct EndpointStats {
   std::array<base::Counter, kRefusals> refused;
   base::Counter asked, bids, bids_valid, wins;
   base::Counter late_answers;  ///< Read whole after the auction had stopped waiting.
-  base::Histogram latency;     ///< Of whole answers in time, and of late ones with their true time.
+  /// Copied from the worker's client now and then, in the order of kClientCounters and
+  /// kClientGauges.
+  std::array<base::Counter, kClientCounters.size()> client;
+  std::array<base::Counter, kClientGauges.size()> client_now;
+  base::Counter network_cost_us;
+  base::Histogram latency;  ///< Of whole answers in time, and of late ones with their true time.
 };
 
 /// What one worker counts of everything else.

@@ -42,21 +42,23 @@ class Worker final : public net::CallListener, public FlightOwner {
   /// The server's own counters of this worker: its byte budget decides shedding.
   void watch(const net::ServerCounters& counters) { server_counters_ = &counters; }
 
-  /// One target of this worker's client, for scrapes.
-  struct TargetView {
-    std::string key;
-    const net::TargetCounters* counters = nullptr;
-    net::Client::Pool pool;
-    base::Duration network_cost{};
-  };
-
-  /// All targets. On the reactor's thread.
-  [[nodiscard]] std::vector<TargetView> targets() const;
-
  private:
   struct Target;
   struct Call;
   struct Route;
+
+  /// Copies the client's counts to where scrapes read them.
+  class Publisher final : public net::Timer {
+   public:
+    explicit Publisher(Worker& worker) : worker_(worker) {}
+
+   private:
+    void on_timer(base::Instant now) override { worker_.publish(now); }
+
+    Worker& worker_;
+  };
+
+  void publish(base::Instant now);
 
   void take_on(Deployment deployment);
   [[nodiscard]] net::TargetSettings target_settings(const exchange::DspConfig& dsp,
@@ -102,6 +104,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   std::vector<std::unique_ptr<Call>> calls_;
   std::vector<uint32_t> free_calls_;
   uint32_t in_flight_ = 0;
+  Publisher publisher_{*this};
   bool retiring_ = false;  ///< Some target waits for its last call or configuration to go.
 };
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <chrono>
 
 #include "app/config/plan.h"
 #include "app/exchange/transport.h"
@@ -6,6 +8,11 @@
 #include "app/exchange/worker_parts.h"
 
 namespace spillway::app {
+namespace {
+
+constexpr base::Duration kPublish = std::chrono::milliseconds(250);
+
+}  // namespace
 
 void Worker::deploy(Deployment deployment) {
   reactor_.post(
@@ -43,6 +50,7 @@ void Worker::take_on(Deployment deployment) {
   }
   route_ = std::move(route);
   drop_unused_targets();
+  publish(reactor_.now());
 }
 
 net::TargetSettings Worker::target_settings(const exchange::DspConfig& dsp,
@@ -82,16 +90,24 @@ void Worker::drop_unused_targets() {
   });
 }
 
-std::vector<Worker::TargetView> Worker::targets() const {
-  std::vector<TargetView> views;
+void Worker::publish(base::Instant now) {
   for (const auto& [key, target] : targets_) {
+    const auto& c = client_.counters(target->id);
     const auto pool = client_.pool(target->id);
-    views.push_back({.key = key,
-                     .counters = &client_.counters(target->id),
-                     .pool = pool,
-                     .network_cost = target->network_cost});
+    const std::array counted{
+        &c.calls,         &c.connects,    &c.reused,   &c.stale_retries, &c.handshakes_failed,
+        &c.no_connection, &c.idle_closed, &c.poisoned, &c.tails_drained, &c.tails_cut};
+    static_assert(counted.size() == kClientCounters.size());
+    for (size_t i = 0; i < counted.size(); ++i) {
+      target->stats->client[i].set(counted[i]->value());
+    }
+    const std::array held{pool.idle, pool.busy, pool.connecting, pool.draining};
+    for (size_t i = 0; i < held.size(); ++i) {
+      target->stats->client_now[i].set(held[i]);
+    }
+    target->stats->network_cost_us.set(static_cast<uint64_t>(target->network_cost.count() / 1000));
   }
-  return views;
+  reactor_.timers().arm(publisher_, now + kPublish);
 }
 
 }  // namespace spillway::app

@@ -1,0 +1,108 @@
+#include "fake_dsp.h"
+
+#include <algorithm>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace spillway::e2e {
+
+FakeDsp::FakeDsp(Script script) : script_(std::move(script)) {
+  listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ::bind(listener_.value(), reinterpret_cast<sockaddr*>(&address), size);
+  ::listen(listener_.value(), 512);
+  ::getsockname(listener_.value(), reinterpret_cast<sockaddr*>(&address), &size);
+  port_ = ntohs(address.sin_port);
+  acceptor_ = std::thread([this] { accept_all(); });
+}
+
+FakeDsp::~FakeDsp() {
+  ending_ = true;
+  ::shutdown(listener_.value(), SHUT_RDWR);
+  acceptor_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const int fd : open_) {
+      ::shutdown(fd, SHUT_RDWR);
+    }
+  }
+  for (auto& thread : threads_) {
+    thread.join();
+  }
+}
+
+Message FakeDsp::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void FakeDsp::set_script(Script script) {
+  const std::lock_guard lock(mutex_);
+  script_ = std::move(script);
+}
+
+void FakeDsp::accept_all() {
+  while (true) {
+    const int fd = ::accept4(listener_.value(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) {
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    if (ending_) {
+      ::close(fd);
+      return;
+    }
+    open_.push_back(fd);
+    threads_.emplace_back([this, fd] { serve(fd); });
+  }
+}
+
+void FakeDsp::serve(int fd) {
+  std::string buffer;
+  Message request;
+  while (read_message(fd, buffer, request)) {
+    ++calls_;
+    Script script;
+    {
+      const std::lock_guard lock(mutex_);
+      last_ = request;
+      script = script_;
+    }
+    const Answer answer = script(request);
+    send_all(fd, answer.bytes);
+    if (answer.hang) {
+      std::string ignored;
+      while (receive_some(fd, ignored)) {
+      }
+      break;
+    }
+    if (answer.close) {
+      break;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase(open_, fd);
+  ::close(fd);
+}
+
+std::string ok(std::string_view body) {
+  return fmt::format(
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      body.size(), body);
+}
+
+std::string bid_body(std::string_view price, std::string_view seat) {
+  return fmt::format(
+      R"({{"id":"req-1","cur":"USD","seatbid":[{{"seat":"{}","bid":[{{"id":"b1","impid":"1","price":{},)"
+      R"("adm":"<b>ad</b>","adomain":["adv.example"],"crid":"c1","w":300,"h":250}}]}}]}})",
+      seat, price);
+}
+
+}  // namespace spillway::e2e
