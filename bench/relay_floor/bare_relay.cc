@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include <sys/epoll.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -124,7 +126,8 @@ class Relay {
       Link& link = link_to(dsp);
       link.asked_for = &caller;
       const std::array<iovec, 2> parts = {
-          {{ask_.data(), ask_body_}, {ask_.data() + ask_body_, ask_.size() - ask_body_}}};
+          {{.iov_base = ask_.data(), .iov_len = ask_body_},
+           {.iov_base = ask_.data() + ask_body_, .iov_len = ask_.size() - ask_body_}}};
       require(std::cmp_equal(::writev(link.fd, parts.data(), parts.size()), ask_.size()),
               "a DSP does not take a whole ask");
     }

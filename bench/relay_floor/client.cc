@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <deque>
 #include <string>
@@ -12,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/epoll.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "relay_floor/wire.h"
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kSilence = std::chrono::seconds(10);
 
 constexpr std::string_view kBody =
-    R"({"id":"80ce30c53c16e6ede735f123ef6e32361bfc7b22","at":1,"tmax":500,"cur":["USD"],)"
+    R"({"id":"80ce30c53c16e6ede735f123ef6e32361bfc7b22","at":1,"tmax":1000,"cur":["USD"],)"
     R"("imp":[{"id":"1","secure":1,"bidfloor":0.25,"bidfloorcur":"USD","tagid":"top-of-article",)"
     R"("instl":0,"banner":{"w":300,"h":250,"pos":1,"battr":[13],"topframe":1,)"
     R"("format":[{"w":300,"h":250},{"w":300,"h":600}],"api":[3,5,6]}}],)"

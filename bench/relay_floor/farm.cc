@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <linux/prctl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

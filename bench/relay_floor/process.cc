@@ -1,10 +1,8 @@
 #include "relay_floor/process.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,8 +15,10 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
+#include <fmt/core.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/poll.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -45,6 +45,7 @@ std::string file_text(const std::string& path) {
   const int errors = ::open(error_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   ::dup2(errors, STDERR_FILENO);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& part : command) {
     arguments.push_back(const_cast<char*>(part.c_str()));
   }

@@ -9,15 +9,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <ios>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "relay_floor/client.h"
@@ -35,13 +37,16 @@ struct Options {
   size_t auctions = 1000;  ///< Of one run.
   double rate_per_s = 400;
   size_t rounds = 7;
+  double whole_ratio = 0.98;  ///< Share of auctions that must be answered 200, and of DSPs asked.
   bool smoke = false;
   bool callgrind = false;
   bool gate = false;
 };
 
 /// Highest ratio allowed, by fan-out.
-const std::map<size_t, double> kBars = {{5, 1.5}, {20, 1.35}};
+std::optional<double> bar_of(size_t fanout) {
+  return fanout == 5 ? std::optional(1.5) : fanout == 20 ? std::optional(1.35) : std::nullopt;
+}
 
 /// Measured of one server, over all its runs.
 struct Side {
@@ -118,10 +123,11 @@ class Bench {
   Row run() {
     Process exchange(exchange_command_, scratch_.path("exchange.err"));
     const LoadResult warm =
-        checked(exchange.port(), options_.auctions / 4 + 20, options_.rate_per_s);
+        checked(exchange.port(), options_.auctions, options_.rate_per_s, options_.whole_ratio);
     require_relay_command(farm_.first_ask(), warm.last_answer);
     Process relay(relay_command_, scratch_.path("relay.err"));
-    static_cast<void>(checked(relay.port(), options_.auctions / 4 + 20, options_.rate_per_s));
+    static_cast<void>(
+        checked(relay.port(), options_.auctions, options_.rate_per_s, options_.whole_ratio));
     Row row{.fanout = fanout_, .relay = {}, .exchange = {}, .ratios = {}};
     for (size_t round = 0; round < options_.rounds; ++round) {
       measure(relay, row.relay);
@@ -156,18 +162,19 @@ class Bench {
     }
   }
 
-  /// Runs auctions, every one of which must be answered 200 after asking every DSP.
-  LoadResult checked(uint16_t port, size_t auctions, double rate_per_s) {
+  /// Runs auctions, `whole_ratio` of which must be answered 200, and as many DSPs asked: on a
+  /// starved machine a few may not, and a measurement of less is none.
+  LoadResult checked(uint16_t port, size_t auctions, double rate_per_s, double whole_ratio) {
     const uint64_t asks = farm_.asks();
     LoadResult result = drive({.port = port,
                                .auctions = auctions,
                                .rate_per_s = rate_per_s,
                                .connections = rate_per_s > 0 ? size_t{16} : size_t{1}});
-    require(result.answered == auctions,
+    require(static_cast<double>(result.answered) >= whole_ratio * static_cast<double>(auctions),
             fmt::format("{} of {} auctions were answered 200, {} otherwise; the last answer: {}",
                         result.answered, auctions, result.failed, result.last_answer));
     const double asked = static_cast<double>(farm_.asks() - asks) / static_cast<double>(auctions);
-    require(asked >= 0.98 * static_cast<double>(fanout_),
+    require(asked >= whole_ratio * static_cast<double>(fanout_),
             fmt::format("only {:.2f} of {} DSPs were asked an auction", asked, fanout_));
     return result;
   }
@@ -179,7 +186,8 @@ class Bench {
     const double cpu_us = server.cpu_us();
     const uint64_t asks = farm_.asks();
     const uint64_t ask_bytes = farm_.ask_bytes();
-    const LoadResult result = checked(server.port(), options_.auctions, options_.rate_per_s);
+    const LoadResult result =
+        checked(server.port(), options_.auctions, options_.rate_per_s, options_.whole_ratio);
     side.cpu_us.push_back(per_auction(server.cpu_us() - cpu_us));
     side.asks = per_auction(static_cast<double>(farm_.asks() - asks));
     side.ask_bytes = per_auction(static_cast<double>(farm_.ask_bytes() - ask_bytes));
@@ -189,8 +197,8 @@ class Bench {
   /// User instructions of one more auction: a long run minus a short one, so that start and end,
   /// the same in both, fall out.
   double instructions(const std::vector<std::string>& command) {
-    constexpr size_t kFew = 50;
-    constexpr size_t kMany = 250;
+    constexpr size_t kFew = 100;
+    constexpr size_t kMany = 300;
     return (total_instructions(command, kMany) - total_instructions(command, kFew)) /
            static_cast<double>(kMany - kFew);
   }
@@ -201,7 +209,8 @@ class Bench {
                                         "--callgrind-out-file=" + file};
     watched.insert(watched.end(), command.begin(), command.end());
     Process server(watched, scratch_.path("valgrind.err"));
-    static_cast<void>(checked(server.port(), auctions, 0));
+    // The first ones may be late while their code is translated; they fall out of the difference.
+    static_cast<void>(checked(server.port(), auctions, 0, 0.9));
     server.stop();
     return callgrind_instructions(file);
   }
@@ -214,18 +223,13 @@ class Bench {
   std::vector<std::string> relay_command_;
 };
 
-std::optional<double> bar_of(const Row& row) {
-  const auto at = kBars.find(row.fanout);
-  return at == kBars.end() ? std::nullopt : std::optional(at->second);
-}
-
-bool held(const Row& row) { return median(row.ratios) <= bar_of(row).value_or(1e9); }
+bool held(const Row& row) { return median(row.ratios) <= bar_of(row.fanout).value_or(1e9); }
 
 void print_table(const std::vector<Row>& rows) {
   fmt::print("{:>7} {:>12} {:>12} {:>7} {:>13} {:>6} {:>5}   bytes an auction to DSPs, to caller\n",
              "fan-out", "relay", "exchange", "ratio", "of rounds", "bar", "held");
   for (const Row& row : rows) {
-    const auto bar = bar_of(row);
+    const auto bar = bar_of(row.fanout);
     fmt::print(
         "{:>7} {:>9.1f} us {:>9.1f} us {:>7.2f} {:>13} {:>6} {:>5}   {:.0f}, {:.0f} / {:.0f}, "
         "{:.0f}\n",
@@ -252,7 +256,7 @@ std::string json(const std::vector<Row>& rows) {
   };
   std::vector<std::string> parts;
   for (const Row& row : rows) {
-    const auto bar = bar_of(row);
+    const auto bar = bar_of(row.fanout);
     parts.push_back(fmt::format(
         R"({{"fanout":{},"relay":{},"exchange":{},"ratio":{:.3f},"rounds":[{:.3f}],"bar":{},"held":{}}})",
         row.fanout, side(row.relay), side(row.exchange), median(row.ratios),
@@ -261,11 +265,24 @@ std::string json(const std::vector<Row>& rows) {
   return fmt::format(R"({{"bench":"relay_floor","rows":[{}]}})", fmt::join(parts, ","));
 }
 
+bool has_valgrind() {
+  const char* const folders = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
+  std::istringstream stream(folders == nullptr ? "" : folders);
+  for (std::string folder; std::getline(stream, folder, ':');) {
+    if (::access((folder + "/valgrind").c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int run(Options options) {
   if (options.smoke) {
     options.fanouts = {2};
     options.auctions = 40;
     options.rounds = 1;
+    options.rate_per_s = 100;
+    options.whole_ratio = 0.8;
   }
   if (::access(options.exchange.c_str(), X_OK) != 0) {
     fmt::print("relay_floor: skipped: {} is not built; the relay alone at fan-out {}: {:.1f} us\n",
@@ -273,11 +290,12 @@ int run(Options options) {
                Bench(options, options.fanouts.front()).relay_alone_us());
     return options.smoke ? 0 : 1;
   }
-  if (options.callgrind && std::system("valgrind --version >/dev/null 2>&1") != 0) {
+  if (options.callgrind && !has_valgrind()) {
     fmt::print("relay_floor: no valgrind here: user instructions are not counted\n");
     options.callgrind = false;
   }
   std::vector<Row> rows;
+  rows.reserve(options.fanouts.size());
   for (const size_t fanout : options.fanouts) {
     rows.push_back(Bench(options, fanout).run());
   }

@@ -1,6 +1,5 @@
 #include "relay_floor/wire.h"
 
-#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +52,7 @@ Listener listen_anywhere() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
-  auto* const generic = std::bit_cast<sockaddr*>(&address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
   require(fd >= 0 && ::bind(fd, generic, size) == 0 && ::listen(fd, 512) == 0 &&
               ::getsockname(fd, generic, &size) == 0,
           "cannot listen on loopback");
@@ -63,7 +62,7 @@ Listener listen_anywhere() {
 int connect_to(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = loopback(port);
-  if (::connect(fd, std::bit_cast<sockaddr*>(&address), sizeof address) != 0) {
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     ::close(fd);
     return -1;
   }
@@ -83,7 +82,7 @@ int accept_from(int listener) {
 void require(bool held, std::string_view what) {
   if (!held) {
     std::fprintf(stderr, "relay_floor: %.*s\n", static_cast<int>(what.size()), what.data());
-    std::exit(1);
+    std::exit(1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
 }
 

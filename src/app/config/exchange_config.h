@@ -48,7 +48,7 @@ struct ExchangeConfig {
   uint32_t workers = 0;  ///< Never 0 once read: as many as there are processors.
   LogLevel log_level = LogLevel::kInfo;
   base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
-  net::ServerLimits limits;
+  net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;
   std::vector<ExpectedTraffic> expected;  ///< Beside snapshot.dsps.

@@ -49,14 +49,14 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
 Service::Service(ExchangeConfig config, std::string config_path)
     : config_path_(std::move(config_path)),
       config_(std::make_shared<const ExchangeConfig>(std::move(config))),
-      log_(static_cast<observe::Level>(config_->log_level)),
-      recorder_(config_->recorder, config_->workers),
-      registry_(config_->workers, random_seed()),
-      stats_(config_->workers),
       control_(clock_),
       signals_(std::make_unique<SignalSource>(control_,
                                               std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP},
-                                              static_cast<SignalSink&>(*this))) {
+                                              static_cast<SignalSink&>(*this))),
+      log_(static_cast<observe::Level>(config_->log_level)),
+      recorder_(config_->recorder, config_->workers),
+      registry_(config_->workers, random_seed()),
+      stats_(config_->workers) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;

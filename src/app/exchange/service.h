@@ -58,15 +58,15 @@ class Service final : private net::Timer, private SignalSink {
   std::shared_ptr<const ExchangeConfig> config_;
   std::string error_;
   net::OsClock clock_;
+  net::Reactor control_;
+  std::unique_ptr<SignalSource> signals_;  // before whatever starts threads
   observe::Log log_;
   Recorder recorder_;
   resilience::Registry registry_;
   std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>> stats_;  // [worker][key]
   std::vector<std::unique_ptr<Worker>> workers_;
-  net::Reactor control_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
-  std::unique_ptr<SignalSource> signals_;
   std::vector<std::thread> threads_;
   base::Instant stop_by_ = base::kNever;
   uint64_t reloads_ = 0;

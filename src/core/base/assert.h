@@ -8,7 +8,7 @@ namespace spillway::base {
 }  // namespace spillway::base
 
 /// A programmer's promise, checked in release builds too. Bytes from the wire must never reach one.
-#define SPILLWAY_ASSERT(condition)                                                  \
-  (__builtin_expect(static_cast<bool>(condition), 1)                                \
-       ? static_cast<void>(0)                                                       \
+#define SPILLWAY_ASSERT(condition)                   \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
        : ::spillway::base::assertion_failed(#condition, __FILE__, __LINE__))

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace spillway::base {
 
 namespace {
@@ -82,7 +84,8 @@ Result<int64_t, DecimalErrc> parse_micros(std::string_view text, Rounding roundi
   }
   const size_t count = parts.whole.size() + parts.fraction.size();
   const auto digit = [&](size_t i) {
-    return i < parts.whole.size() ? parts.whole[i] - '0' : parts.fraction[i - parts.whole.size()] - '0';
+    return i < parts.whole.size() ? parts.whole[i] - '0'
+                                  : parts.fraction[i - parts.whole.size()] - '0';
   };
   // Digits before this index are whole micros, those from it on are lost.
   const int64_t point = static_cast<int64_t>(parts.whole.size()) + parts.exponent + 6;

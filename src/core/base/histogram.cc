@@ -49,7 +49,8 @@ uint64_t Histogram::total() const {
 uint64_t Histogram::count_at_most(Duration bound) const {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(bound).count();
   uint64_t sum = 0;
-  for (size_t i = 0; i < kBuckets && upper_us(i) <= static_cast<uint64_t>(std::max<int64_t>(us, 0)); ++i) {
+  for (size_t i = 0; i < kBuckets && upper_us(i) <= static_cast<uint64_t>(std::max<int64_t>(us, 0));
+       ++i) {
     sum += counts_[i].value();
   }
   return sum;

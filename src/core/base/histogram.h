@@ -34,9 +34,7 @@ class Histogram {
 
   [[nodiscard]] uint64_t total() const;
 
-  [[nodiscard]] Duration sum() const {
-    return Duration(static_cast<int64_t>(sum_nanos_.value()));
-  }
+  [[nodiscard]] Duration sum() const { return Duration(static_cast<int64_t>(sum_nanos_.value())); }
 
   /// Values known to be at or below `bound`, counted by whole buckets.
   [[nodiscard]] uint64_t count_at_most(Duration bound) const;

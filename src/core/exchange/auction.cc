@@ -13,6 +13,7 @@
 
 #include "base/call_result.h"
 #include "base/hash.h"
+#include "base/money.h"
 #include "base/time.h"
 #include "exchange/auction_rules.h"
 #include "exchange/call.h"
@@ -38,6 +39,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kNodesKept = 8'192;  // One huge request does not hold its memory for good.
 constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
 base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
@@ -109,6 +111,9 @@ struct Auction::Body {
 };
 
 void Auction::Body::reset() {
+  if (document.size() > kNodesKept) {
+    document = openrtb::Document();
+  }
   const size_t used = candidate_count();
   for (size_t i = 0; i < used && i < calls.size(); ++i) {
     calls[i]->reset();
@@ -138,7 +143,7 @@ void Auction::Body::reset() {
 /// Walks and validates; on an error the reply is there.
 bool Auction::Body::read() {
   if (const auto walked = document.walk(input.body); !walked) {
-    write_invalid({.path = "", .what = std::string(to_string(walked.error()))}, reply);
+    write_invalid(openrtb::field_error(document, walked.error()), reply);
     return false;
   }
   if (const auto valid = read_request(document, snapshot->request_policy, request); !valid) {
@@ -313,23 +318,23 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
 }
 
 resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate,
-                                       const base::CallResult& result, std::string_view answer) {
-  Body& body = *body_;
-  if (candidate >= body.candidate_count()) {
+                                       const base::CallResult& result, std::string_view body) {
+  Body& self = *body_;
+  if (candidate >= self.candidate_count()) {
     return classify(result, AnswerKind::kNone, {});
   }
-  Call& call = *body.calls[candidate];
-  const Answering asked{.snapshot = body.snapshot,
-                        .request = &body.request,
-                        .candidate = &body.candidates()[candidate],
+  Call& call = *self.calls[candidate];
+  const Answering asked{.snapshot = self.snapshot,
+                        .request = &self.request,
+                        .candidate = &self.candidates()[candidate],
                         .index = candidate};
-  if (body.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
-    body.late.reset();
-    body.late.terms = call.terms;
-    return take_answer(body.late, asked, result, answer);
+  if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
+    self.late.reset();
+    self.late.terms = call.terms;
+    return take_answer(self.late, asked, result, body);
   }
-  --body.outstanding;
-  return take_answer(call, asked, result, answer);
+  --self.outstanding;
+  return take_answer(call, asked, result, body);
 }
 
 bool Auction::all_answered() const {

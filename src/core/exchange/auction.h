@@ -48,7 +48,7 @@ struct Verdict {
 /// Send these bytes to a DSP.
 struct Ask {
   uint32_t candidate = 0;
-  base::Instant deadline{};                ///< The whole answer by then.
+  base::Instant deadline{};                ///< The whole answer by then; never after the auction's.
   base::Duration announced_tmax{};         ///< Never more than what is left.
   std::span<const std::string_view> body;  ///< Valid until the Auction is reset.
 };
@@ -124,11 +124,13 @@ class Auction {
   [[nodiscard]] uint64_t request_hash() const;
 
   /// One verdict a candidate, in the same order. Returns the asks; when nobody is asked the
-  /// auction is finished at once.
+  /// auction is finished at once. An admitted candidate gets no ask when less than 1 ms is left for
+  /// it (its code is 524): settle its permit as not sent. A missing verdict counts as 525.
   std::span<const Ask> admit(base::Instant now, std::span<const Verdict> verdicts);
 
-  /// The end of one asked call. `body` (padded) lives until this returns. Returns its outcome, for
-  /// the permit.
+  /// The end of one asked call. `body` is copied, needs no padding, and lives until this returns.
+  /// Returns its outcome, for the permit. Candidates that were not asked, or answered already, are
+  /// classified and change nothing.
   resilience::Outcome on_answer(base::Instant now, uint32_t candidate,
                                 const base::CallResult& result, std::string_view body);
 

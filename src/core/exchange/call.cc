@@ -20,7 +20,9 @@ namespace spillway::exchange {
 
 namespace {
 
-constexpr size_t kBodyKept = size_t{256} * 1024;
+// What most answers need; many auctions are in flight, each with many calls.
+constexpr size_t kBodyKept = size_t{16} * 1024;
+constexpr size_t kNodesKept = 1'024;
 
 AnswerKind read_body(Call& call, const Answering& asked, std::string_view body) {
   call.body.reserve(body.size() + openrtb::Document::kPadding);
@@ -45,6 +47,9 @@ void Call::reset() {
   status = 0;
   if (body.capacity() > kBodyKept) {
     body = std::string();
+  }
+  if (document.size() > kNodesKept) {
+    document = openrtb::Document();
   }
   body.clear();
   answer.clear();

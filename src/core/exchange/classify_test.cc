@@ -1,12 +1,14 @@
 #include "exchange/classify.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/call_result.h"
+#include "base/time.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
 
@@ -24,6 +26,8 @@ constexpr Terms kFair{
     .offered = milliseconds(100), .fair = milliseconds(100), .slow_after = milliseconds(80)};
 constexpr Terms kUnfair{
     .offered = milliseconds(99), .fair = milliseconds(100), .slow_after = milliseconds(80)};
+constexpr AnswerKind kAnswers[] = {AnswerKind::kNone, AnswerKind::kNoBid, AnswerKind::kBids,
+                                   AnswerKind::kMalformed};
 constexpr milliseconds kQuick{80};
 constexpr milliseconds kSlow{81};
 
@@ -70,21 +74,21 @@ TEST(ClassifyTest, AStatusHasOneOutcomeWhateverTheBody) {
   };
 
   const Row rows[] = {
-      {{429}, Outcome::kOverload},
-      {{400, 413, 422, 406, 411, 412, 414, 415, 417, 428, 431}, Outcome::kRejectedByPeer},
-      {{401, 402, 403, 404, 405, 407, 410, 418, 426, 451}, Outcome::kMisconfigured},
-      {{300, 301, 302, 303, 307, 308}, Outcome::kMisconfigured},
-      {{408, 500, 501, 502, 503, 504, 505, 520, 599}, Outcome::kServerError},
-      {{0, 42, 100, 101, 201, 202, 206, 299, 600, 999, 65'535}, Outcome::kMalformed},
+      {.statuses = {429}, .outcome = Outcome::kOverload},
+      {.statuses = {400, 413, 422, 406, 411, 412, 414, 415, 417, 428, 431},
+       .outcome = Outcome::kRejectedByPeer},
+      {.statuses = {401, 402, 403, 404, 405, 407, 410, 418, 426, 451},
+       .outcome = Outcome::kMisconfigured},
+      {.statuses = {300, 301, 302, 303, 307, 308}, .outcome = Outcome::kMisconfigured},
+      {.statuses = {408, 500, 501, 502, 503, 504, 505, 520, 599}, .outcome = Outcome::kServerError},
+      {.statuses = {0, 42, 100, 101, 201, 202, 206, 299, 600, 999, 65'535},
+       .outcome = Outcome::kMalformed},
   };
   for (const Row& row : rows) {
     for (const uint16_t status : row.statuses) {
-      for (int answer = 0; answer <= static_cast<int>(AnswerKind::kMalformed); ++answer) {
-        for (const auto elapsed : {kQuick, kSlow}) {
-          EXPECT_EQ(classify(done(status, elapsed), static_cast<AnswerKind>(answer), kFair),
-                    row.outcome)
-              << status;
-        }
+      for (const AnswerKind answer : kAnswers) {
+        EXPECT_EQ(classify(done(status, kQuick), answer, kFair), row.outcome) << status;
+        EXPECT_EQ(classify(done(status, kSlow), answer, kFair), row.outcome) << status;
       }
     }
   }
@@ -151,20 +155,21 @@ TEST(ClassifyTest, ACancelledCallIsBlamedOnceItIsOverTheSlowLine) {
 /// Calls `visit` for every combination of the enumerators and flags that classification reads.
 template <typename Visit>
 void for_every_input(Visit visit) {
-  for (int phase = 0; phase <= static_cast<int>(CallPhase::kDone); ++phase) {
-    for (int error = 0; error <= static_cast<int>(CallError::kCancelled); ++error) {
-      for (const int status : {0, 200, 204, 302, 400, 404, 408, 429, 500, 503}) {
-        for (int flags = 0; flags < 64; ++flags) {
-          CallResult result = failed(static_cast<CallPhase>(phase), static_cast<CallError>(error),
-                                     (flags & 1) != 0 ? kSlow : kQuick);
-          result.status = static_cast<uint16_t>(status);
-          result.reused = (flags & 2) != 0;
-          result.retried = (flags & 4) != 0;
-          result.received_bytes = (flags & 8) != 0 ? 1 : 0;
-          result.retry_after = std::chrono::seconds((flags & 16) != 0 ? 1 : 0);
-          visit(result, (flags & 32) != 0 ? kFair : kUnfair);
-        }
-      }
+  constexpr int kStatuses[] = {0, 200, 204, 302, 400, 404, 408, 429, 500, 503};
+  constexpr int kPhases = static_cast<int>(CallPhase::kDone) + 1;
+  constexpr int kErrors = static_cast<int>(CallError::kCancelled) + 1;
+  for (const int status : kStatuses) {
+    for (int i = 0; i < kPhases * kErrors * 64; ++i) {
+      const int flags = i % 64;
+      const auto phase = static_cast<CallPhase>(i / 64 % kPhases);
+      const auto error = static_cast<CallError>(i / 64 / kPhases);
+      CallResult result = failed(phase, error, (flags & 1) != 0 ? kSlow : kQuick);
+      result.status = static_cast<uint16_t>(status);
+      result.reused = (flags & 2) != 0;
+      result.retried = (flags & 4) != 0;
+      result.received_bytes = (flags & 8) != 0 ? 1 : 0;
+      result.retry_after = std::chrono::seconds((flags & 16) != 0 ? 1 : 0);
+      visit(result, (flags & 32) != 0 ? kFair : kUnfair);
     }
   }
 }
@@ -172,8 +177,8 @@ void for_every_input(Visit visit) {
 TEST(ClassifyTest, EveryInputHasAnOutcomeAndOnlyOurOwnBugIsAbandoned) {
   std::set<Outcome> seen;
   for_every_input([&seen](const CallResult& result, const Terms& terms) {
-    for (int kind = 0; kind <= static_cast<int>(AnswerKind::kMalformed); ++kind) {
-      const Outcome outcome = classify(result, static_cast<AnswerKind>(kind), terms);
+    for (const AnswerKind answer : kAnswers) {
+      const Outcome outcome = classify(result, answer, terms);
       seen.insert(outcome);
       ASSERT_LT(static_cast<int>(outcome), resilience::kOutcomes);
       const bool half_done = result.error == CallError::kNone && result.phase != CallPhase::kDone;

@@ -65,7 +65,7 @@ bool size_fits(const HouseAd& ad, const openrtb::Imp& imp) {
 
 bool suits(const HouseAd& ad, const openrtb::RequestView& request, const openrtb::Imp& imp) {
   return (imp.media & static_cast<uint8_t>(ad.type)) != 0 && size_fits(ad, imp) &&
-         !is_blocked(ad, request) && (!imp.secure || ad.adm.find("http:") == std::string::npos);
+         !is_blocked(ad, request) && (!imp.secure || !ad.adm.contains("http:"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "exchange/record.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -40,7 +40,7 @@ struct Record {
   /// Takes what the auction is given, as it is given; nothing else needs to be filled in. Each is
   /// one copy into memory kept from the record before: no allocation after warm-up.
   void take_start(const Snapshot& snapshot, const Start& input);
-  void take_admit(base::Instant now, std::span<const Verdict> verdicts);
+  void take_admit(base::Instant now, std::span<const Verdict> given);
   void take_answer(base::Instant now, uint32_t candidate, const base::CallResult& result,
                    std::string_view body);
   void take_finish(base::Instant now);

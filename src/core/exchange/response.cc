@@ -1,6 +1,7 @@
 #include "exchange/response.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

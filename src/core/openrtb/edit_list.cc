@@ -106,7 +106,11 @@ void EditList::collect_values() {
       removed_.push_back(edit.node);
     } else {
       const Node& node = document_->node(edit.node);
-      patches_.push_back({.begin = node.begin, .end = node.end, .text = text_of(edit)});
+      patches_.push_back({.begin = node.begin,
+                          .end = node.end,
+                          .text = text_of(edit),
+                          .order = 0,
+                          .comma = false});
     }
   }
 }
@@ -130,7 +134,7 @@ void EditList::collect_removals() {
         const uint32_t begin = kept_before ? before : item_begin(node);
         const bool last = kept_before || node.next == kAbsent;
         const uint32_t end = last ? node.end : item_begin(document_->node(node.next));
-        patches_.push_back({.begin = begin, .end = end, .text = {}});
+        patches_.push_back({.begin = begin, .end = end, .text = {}, .order = 0, .comma = false});
       }
       before = node.end;
     }
@@ -151,8 +155,11 @@ void EditList::collect_additions() {
           removed_, [&](NodeId id) { return document_->node(id).parent == edit.node; });
       comma = static_cast<uint32_t>(gone) < node.children;
     }
-    patches_.push_back(
-        {.begin = node.end - 1, .end = node.end - 1, .text = text_of(edit), .comma = comma});
+    patches_.push_back({.begin = node.end - 1,
+                        .end = node.end - 1,
+                        .text = text_of(edit),
+                        .order = 0,
+                        .comma = comma});
     comma = true;
   }
 }
@@ -169,7 +176,13 @@ const std::vector<std::string_view>& EditList::pieces() {
   collect_values();
   collect_removals();
   collect_additions();
-  std::ranges::stable_sort(patches_, {}, &Patch::begin);
+  // Only additions to one container share a beginning; they keep their order.
+  for (uint32_t i = 0; i < patches_.size(); ++i) {
+    patches_[i].order = i;
+  }
+  std::ranges::sort(patches_, [](const Patch& a, const Patch& b) {
+    return std::tuple(a.begin, a.order) < std::tuple(b.begin, b.order);
+  });
   const auto push = [this](std::string_view piece) {
     if (!piece.empty()) {
       pieces_.push_back(piece);

@@ -62,6 +62,7 @@ class EditList {
     uint32_t begin;
     uint32_t end;
     std::string_view text;
+    uint32_t order = 0;
     bool comma = false;  ///< Before the text.
   };
 

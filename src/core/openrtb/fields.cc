@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "base/decimal.h"
 #include "openrtb/document.h"
@@ -78,6 +77,8 @@ struct Row {
   In child = In::kOpaque;
 };
 
+// A table reads better without its column names in every row.
+// NOLINTBEGIN(modernize-use-designated-initializers, readability-function-size)
 constexpr auto kRows = [] {
   using enum Key;
   using enum Type;

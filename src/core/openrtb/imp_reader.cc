@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,10 +80,10 @@ std::optional<FieldError> ImpReader::read() {
     Key key;
     MediaType type;
     std::optional<FieldError> (ImpReader::*read)(NodeId);
-  } media[] = {{Key::banner, MediaType::kBanner, &ImpReader::banner},
-               {Key::video, MediaType::kVideo, &ImpReader::timed},
-               {Key::audio, MediaType::kAudio, &ImpReader::timed},
-               {Key::native, MediaType::kNative, &ImpReader::native}};
+  } media[] = {{.key = Key::banner, .type = MediaType::kBanner, .read = &ImpReader::banner},
+               {.key = Key::video, .type = MediaType::kVideo, .read = &ImpReader::timed},
+               {.key = Key::audio, .type = MediaType::kAudio, .read = &ImpReader::timed},
+               {.key = Key::native, .type = MediaType::kNative, .read = &ImpReader::native}};
 
   for (const auto& medium : media) {
     const NodeId node = document_.find(imp_, medium.key);

@@ -1,12 +1,10 @@
 #include "openrtb/json_text.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,14 +15,6 @@
 namespace spillway::openrtb {
 
 namespace {
-
-constexpr uint64_t kOnes = 0x0101010101010101ULL;
-constexpr uint64_t kHighs = 0x8080808080808080ULL;
-
-/// High bit set in every byte of `word` that is zero, exactly for the lowest one.
-constexpr uint64_t zeros(uint64_t word) { return (word - kOnes) & ~word & kHighs; }
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr int hex_value(char c) {
   if (is_digit(c)) {
@@ -69,33 +59,11 @@ void append_utf8(std::string& out, uint32_t code) {
 constexpr std::string_view kEscapeLetters = "\"\\/bfnrt";
 constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 
-const char* skip_digits(const char* at, const char* end) {
-  while (at < end && is_digit(*at)) {
-    ++at;
-  }
-  return at;
-}
-
 }  // namespace
-
-const char* find_special(const char* at, const char* end) {
-  // Eight bytes at a time: strings of OpenRTB are short, so wider registers win nothing.
-  while (at < end) {
-    uint64_t word = 0;
-    std::memcpy(&word, at, sizeof(word));
-    const uint64_t hits = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) |
-                          ((word - kOnes * 0x20) & ~word & kHighs);
-    if (hits != 0) {
-      return at + std::countr_zero(hits) / 8;
-    }
-    at += sizeof(word);
-  }
-  return at;
-}
 
 const char* skip_escape(const char* at) {
   if (at[1] != 'u') {
-    return at[1] != '\0' && kEscapeLetters.find(at[1]) != std::string_view::npos ? at + 2 : nullptr;
+    return at[1] != '\0' && kEscapeLetters.contains(at[1]) ? at + 2 : nullptr;
   }
   const int32_t unit = hex4(at + 2);
   if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) {
@@ -111,43 +79,13 @@ const char* skip_escape(const char* at) {
   return low >= 0xdc00 && low <= 0xdfff ? at + 12 : nullptr;
 }
 
-const char* skip_number(const char* at, const char* end) {
-  if (at < end && *at == '-') {
-    ++at;
-  }
-  const char* const whole = at;
-  at = skip_digits(at, end);
-  if (at == whole || (*whole == '0' && at - whole > 1)) {
-    return nullptr;
-  }
-  if (at < end && *at == '.') {
-    const char* const fraction = ++at;
-    at = skip_digits(at, end);
-    if (at == fraction) {
-      return nullptr;
-    }
-  }
-  if (at < end && (*at == 'e' || *at == 'E')) {
-    ++at;
-    if (at < end && (*at == '+' || *at == '-')) {
-      ++at;
-    }
-    const char* const exponent = at;
-    at = skip_digits(at, end);
-    if (at == exponent) {
-      return nullptr;
-    }
-  }
-  return at;
-}
-
 std::optional<int64_t> whole_number(std::string_view number) {
-  const char* const end = number.data() + number.size();
-  int64_t plain = 0;
-  const auto [stop, error] = std::from_chars(number.data(), end, plain);
-  if (error == std::errc{} && stop == end) {
-    return plain;
+  constexpr size_t kSafe = 18;  // So many digits always fit.
+  if (number.size() <= kSafe && std::ranges::all_of(number, is_digit)) {
+    return std::accumulate(number.begin(), number.end(), int64_t{0},
+                           [](int64_t sum, char c) { return sum * 10 + (c - '0'); });
   }
+  const char* const end = number.data() + number.size();
   const bool negative = number.starts_with('-');
   number.remove_prefix(negative ? 1 : 0);
   const size_t mark = std::min(number.find_first_of("eE"), number.size());

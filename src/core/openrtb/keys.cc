@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <type_traits>
 
 namespace spillway::openrtb {
 
@@ -15,7 +14,7 @@ namespace {
 constexpr size_t kKeys = static_cast<size_t>(Key::kCount);
 constexpr size_t kBuckets = 128;
 constexpr size_t kSlots = 1024;
-constexpr size_t kLongest = 16;
+constexpr size_t kLongest = 15;
 
 constexpr std::array<std::string_view, kKeys> kNames{"", "",
 #define SPILLWAY_KEY(name) #name,
@@ -23,47 +22,42 @@ constexpr std::array<std::string_view, kKeys> kNames{"", "",
 #undef SPILLWAY_KEY
 };
 
-template <typename Word>
-constexpr Word load(const char* from) {
-  Word word = 0;
-  if (std::is_constant_evaluated()) {
-    for (size_t i = 0; i < sizeof(Word); ++i) {
-      word |= static_cast<Word>(static_cast<unsigned char>(from[i])) << (8 * i);
-    }
-  } else {
-    std::memcpy(&word, from, sizeof(Word));
-  }
-  return word;
-}
-
 static_assert(std::endian::native == std::endian::little);
 
-/// A name of 1 to 16 bytes, whole, in two words and its length: comparing two of them compares the
-/// names, without a loop over bytes.
+/// A name of at most 15 bytes in two words: filled up with zeros, the last byte its length.
+/// Comparing two of them compares the names, without a loop over bytes.
 struct Packed {
   uint64_t head = 0;
   uint64_t tail = 0;
-  size_t length = 0;
-
-  constexpr bool operator==(const Packed&) const = default;
 };
 
 constexpr Packed pack(std::string_view name) {
-  const size_t n = name.size();
-  const char* const p = name.data();
-  if (n >= 8) {
-    return {.head = load<uint64_t>(p), .tail = load<uint64_t>(p + n - 8), .length = n};
+  Packed packed{.tail = static_cast<uint64_t>(name.size()) << 56};
+  for (size_t i = 0; i < name.size(); ++i) {
+    uint64_t& word = i < 8 ? packed.head : packed.tail;
+    word |= static_cast<uint64_t>(static_cast<unsigned char>(name[i])) << (8 * (i % 8));
   }
-  if (n >= 4) {
-    return {.head = load<uint32_t>(p), .tail = load<uint32_t>(p + n - 4), .length = n};
-  }
-  const auto at = [p](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(p[i])); };
-  return {.head = at(0) | at(n / 2) << 8, .tail = at(n - 1), .length = n};
+  return packed;
 }
 
-constexpr uint64_t hash(const Packed& name) {
-  const uint64_t mixed = (name.head ^ (name.length << 56)) * 0x9e3779b97f4a7c15ULL +
-                         std::rotl(name.tail, 23) * 0xc2b2ae3d27d4eb4fULL;
+constexpr uint64_t low_bytes(uint64_t word, size_t count) {
+  return count >= 8 ? word : word & ((uint64_t{1} << (8 * count)) - 1);
+}
+
+/// The same where 16 bytes are readable, whatever the length.
+inline Packed pack_readable(const char* name, size_t length) {
+  uint64_t head = 0;
+  uint64_t tail = 0;
+  std::memcpy(&head, name, sizeof(head));
+  std::memcpy(&tail, name + sizeof(head), sizeof(tail));
+  return {.head = low_bytes(head, length),
+          .tail = low_bytes(tail, length > 8 ? length - 8 : 0) | static_cast<uint64_t>(length)
+                                                                     << 56};
+}
+
+constexpr uint64_t hash(Packed name) {
+  const uint64_t mixed =
+      name.head * 0x9e3779b97f4a7c15ULL + std::rotl(name.tail, 23) * 0xc2b2ae3d27d4eb4fULL;
   return mixed ^ (mixed >> 29) ^ (mixed >> 43);
 }
 
@@ -135,16 +129,22 @@ constexpr bool names_fit() {
 
 static_assert(names_fit());
 
-}  // namespace
-
-Key key_of(std::string_view name) {
-  if (name.empty() || name.size() > kLongest) {
-    return Key::kOther;
-  }
-  const Packed packed = pack(name);
+inline Key look_up(Packed packed) {
   const uint64_t hashed = hash(packed);
   const size_t key = kTable.slot[slot_of(hashed, kTable.shift[bucket_of(hashed)])];
-  return key != 0 && kTable.packed[key] == packed ? static_cast<Key>(key) : Key::kOther;
+  const Packed& found = kTable.packed[key];
+  const bool same = ((found.head ^ packed.head) | (found.tail ^ packed.tail)) == 0;
+  return key != 0 && same ? static_cast<Key>(key) : Key::kOther;
+}
+
+}  // namespace
+
+Key key_of_readable(const char* name, size_t length) {
+  return length > kLongest ? Key::kOther : look_up(pack_readable(name, length));
+}
+
+Key key_of(std::string_view name) {
+  return name.size() > kLongest ? Key::kOther : look_up(pack(name));
 }
 
 std::string_view name_of(Key key) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -45,14 +46,19 @@ namespace spillway::openrtb {
 enum class Key : uint16_t {
   kNone,
   kOther,
+// NOLINTBEGIN(readability-identifier-naming): spelt as on the wire.
 #define SPILLWAY_KEY(name) name,
   SPILLWAY_OPENRTB_KEYS(SPILLWAY_KEY)
 #undef SPILLWAY_KEY
-      kCount
+  // NOLINTEND(readability-identifier-naming)
+  kCount
 };
 
 /// The number of a decoded member name. One hash, one compare.
 [[nodiscard]] Key key_of(std::string_view name);
+
+/// The same for a name behind whose beginning 16 bytes are readable: no loop.
+[[nodiscard]] Key key_of_readable(const char* name, size_t length);
 
 /// The name; "" for kNone and kOther.
 [[nodiscard]] std::string_view name_of(Key key);

@@ -206,11 +206,9 @@ Error RequestReader::distinct_imp_ids(const std::vector<std::string>& dropped) {
   constexpr size_t kFew = 16;
   const size_t count = out_.imps.size() + dropped.size();
   if (count <= kFew && dropped.empty()) {
-    for (size_t i = 1; i < count; ++i) {
-      for (size_t j = 0; j < i; ++j) {
-        if (out_.imps[i].id == out_.imps[j].id) {
-          return repeated_imp_id(out_.imps[i].id);
-        }
+    for (auto imp = out_.imps.begin(); imp != out_.imps.end(); ++imp) {
+      if (std::ranges::find(out_.imps.begin(), imp, imp->id, &Imp::id) != imp) {
+        return repeated_imp_id(imp->id);
       }
     }
     return std::nullopt;
@@ -278,10 +276,10 @@ void RequestReader::country() {
 
 /// Moves the imps of the last request to where the next one takes them from.
 void retire_imps(RequestView& view) {
-  for (Imp& imp : view.imps) {
-    view.spare_imps.push_back(std::move(imp));
+  while (!view.imps.empty()) {
+    view.spare_imps.push_back(std::move(view.imps.back()));
+    view.imps.pop_back();
   }
-  view.imps.clear();
 }
 
 }  // namespace

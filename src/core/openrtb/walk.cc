@@ -27,6 +27,7 @@ struct Document::Walker {
   struct Frame {
     NodeId node = kAbsent;
     NodeId last = kAbsent;
+    uint32_t children = 0;
     uint32_t unknown = 0;  ///< Members whose name is not in the key list.
     std::array<uint64_t, static_cast<size_t>(Key::kCount) / 64 + 1> seen{};
   };
@@ -221,6 +222,7 @@ bool Document::Walker::open(Kind kind) {
   Frame& frame = frames_[depth_++];
   frame.node = node;
   frame.last = kAbsent;
+  frame.children = 0;
   if (kind == Kind::kObject) {
     frame.unknown = 0;
     frame.seen = {};
@@ -235,6 +237,7 @@ bool Document::Walker::close() {
   const Frame& frame = frames_[--depth_];
   Node& node = (*nodes_)[frame.node];
   node.end = offset(at_);
+  node.children = frame.children;
   // A sibling that follows in an array must not inherit the last key in here.
   key_ = Key::kNone;
   key_begin_ = key_length_ = 0;
@@ -252,15 +255,16 @@ bool Document::Walker::key() {
   if (!string(escaped)) {
     return false;
   }
-  std::string_view name(begin, static_cast<size_t>(at_ - begin) - 1);
+  const std::string_view name(begin, static_cast<size_t>(at_ - begin) - 1);
   key_begin_ = offset(begin);
   key_length_ = static_cast<uint32_t>(name.size());
   if (escaped) {
     decoded_.clear();
     append_unescaped(decoded_, name);
-    name = decoded_;
+    key_ = key_of(decoded_);
+  } else {
+    key_ = key_of_readable(begin, name.size());
   }
-  key_ = key_of(name);
   Frame& frame = frames_[depth_ - 1];
   if (key_ == Key::kOther) {
     ++frame.unknown;
@@ -318,21 +322,22 @@ bool Document::Walker::add(Kind kind) {
   if (id >= max_nodes_) {
     return fail(WalkErrc::kTooManyNodes);
   }
-  Node node{.begin = offset(at_),
-            .key_begin = key_begin_,
-            .key_length = key_length_,
-            .key = key_,
-            .kind = kind};
+  // Written in place, field by field: a copy of a node just made would wait for its stores.
+  Node& node = nodes_->emplace_back();
+  node.begin = offset(at_);
+  node.key_begin = key_begin_;
+  node.key_length = key_length_;
+  node.key = key_;
+  node.kind = kind;
   if (depth_ > 0) {
     Frame& frame = frames_[depth_ - 1];
     node.parent = frame.node;
-    ++(*nodes_)[frame.node].children;
+    ++frame.children;
     if (frame.last != kAbsent) {
       (*nodes_)[frame.last].next = static_cast<NodeId>(id);
     }
     frame.last = static_cast<NodeId>(id);
   }
-  nodes_->push_back(node);
   return true;
 }
 

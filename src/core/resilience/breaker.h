@@ -125,7 +125,7 @@ class Breaker {
 
   std::vector<Settled> recent_;
   Tally tick_;  ///< What the current tick folded.
-  Run run_;
+  BadRun run_;
   BadRatioBaseline usual_;
   uint64_t bad_streak_ = 0;
   base::Duration since_last_tick_{};

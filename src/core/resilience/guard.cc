@@ -29,6 +29,10 @@ using base::Instant;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr double kExploreShare = 0.01;
 constexpr int64_t kExploreEveryNs = 10'000'000'000;
+
+/// Every fourth budget, in no fixed step, is enough for a median over minutes.
+constexpr bool sampled(uint64_t count) { return (count * 0x9e3779b97f4a7c15ULL) >> 62 == 0; }
+
 constexpr Duration kProbeGrace = std::chrono::milliseconds(250);
 constexpr Duration kMinLease = std::chrono::milliseconds(500);
 constexpr Duration kMaxLease = std::chrono::minutes(5);
@@ -82,14 +86,11 @@ bool Guard::Body::explore(const Attempt& attempt) {
          explored_ns.compare_exchange_strong(last, now_ns, kRelaxed);
 }
 
-Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
-  const State state = word.state();
-  if (state == State::kOpen) {
-    return refuse(Refusal::kCircuitOpen);
-  }
+/// The gates that stand in every state: remaining time, slot, contract.
+inline Decision Guard::Body::pass_gates(const Attempt& attempt, bool may_explore) {
   Decision made;
-  if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) {
-    if (state == State::kHalfOpen || !explore(attempt)) {
+  if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) [[unlikely]] {
+    if (!may_explore || !explore(attempt)) {
       return refuse(Refusal::kDeadlineTooShort);
     }
     made.how = Admitted::kExplore;
@@ -101,52 +102,56 @@ Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
     }
     made.slot = true;
   }
-  const bool has_qps = published.has_qps.load(kRelaxed);
-  if (has_qps && !qps.take(attempt.now)) {
-    made.refused = true;
-    made.refusal = Refusal::kQps;
-  } else if (state == State::kHalfOpen) {
+  if (published.has_qps.load(kRelaxed)) {
+    if (!qps.take(attempt.now)) {
+      if (made.slot) {
+        in_flight.fetch_sub(1, kRelaxed);
+      }
+      return refuse(Refusal::kQps);
+    }
+    made.token = true;
+  }
+  return made;
+}
+
+Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
+  const State state = word.state();
+  if (state == State::kOpen) {
+    return refuse(Refusal::kCircuitOpen);
+  }
+  Decision made = pass_gates(attempt, state != State::kHalfOpen);
+  if (made.refused || state == State::kClosed) {
+    return made;
+  }
+  if (state == State::kHalfOpen) {
     const Duration lease = std::clamp(attempt.offered + kProbeGrace, kMinLease, kMaxLease);
     made.how = Admitted::kProbe;
     made.lease = attempt.offered.count() < probe_needs_ns.load(kRelaxed)
                      ? 0
                      : probes.take(word.epoch(), attempt.now, lease);
     made.refused = made.lease == 0;
-  } else if (state == State::kRamping) {
-    const uint64_t hash =
-        base::combine64(base::combine64(leaf_hash, word.epoch()), attempt.request_hash);
+  } else {
+    const uint64_t leaf = base::combine64(leaf_hash, word.epoch());
     made.how = made.how == Admitted::kExplore ? made.how : Admitted::kRamp;
-    made.refused = !word.passes(hash);
+    made.refused = !word.passes(base::combine64(leaf, attempt.request_hash));
   }
   if (made.refused) {
     if (made.slot) {
       in_flight.fetch_sub(1, kRelaxed);
     }
-    if (has_qps && made.refusal != Refusal::kQps) {
+    if (made.token) {
       qps.give_back();
     }
-    made.slot = false;
+    return refuse(Refusal::kCircuitOpen);
   }
   return made;
 }
 
-std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& attempt) {
+/// The permit of a call that goes. Apart from admit, with one return, so that it is built in place.
+inline std::expected<Permit, Refusal> Guard::give(uint32_t worker, const Attempt& attempt,
+                                                  const Decision& made, uint32_t epoch) {
   Body& body = *body_;
-  Shard& shard = body.shards[worker];
-  const StateWord word(body.published.word.load(std::memory_order_acquire));
-  const Mode mode = word.mode();
-  Decision made;
-  if (mode != Mode::kDisabled) [[likely]] {
-    made = body.decide(word, attempt);
-  }
-  if (made.refused) {
-    if (mode != Mode::kShadow) {
-      shard.refused[index_of(made.refusal)].add();
-      return std::unexpected(made.refusal);
-    }
-    shard.would_refuse[index_of(made.refusal)].add();
-    made.how = Admitted::kShadow;
-  }
+  Shard& shard = body.published.shards[worker];
   const int64_t offered = attempt.offered.count();
   const int64_t usual = std::max(offered - offered / 5, body.published.slow_p90_ns.load(kRelaxed));
   const int64_t capped = std::min(usual, body.published.slow_ceiling_ns.load(kRelaxed));
@@ -159,17 +164,42 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
   permit.lease_ = made.lease;
   permit.slot_ = made.slot;
   permit.started_ = attempt.now;
-  permit.terms_ = Terms{.offered = attempt.offered,
-                        .fair = Duration(body.published.fair_ns.load(kRelaxed)),
-                        .slow_after = Duration(slow),
-                        .how = made.how,
-                        .epoch = word.epoch()};
-  shard.in_flight.add();
-  shard.admitted[static_cast<size_t>(made.how)].add();
-  if (made.how <= Admitted::kRamp) {
+  permit.terms_.offered = attempt.offered;
+  permit.terms_.fair = Duration(body.published.fair_ns.load(kRelaxed));
+  permit.terms_.slow_after = Duration(slow);
+  permit.terms_.how = made.how;
+  permit.terms_.epoch = epoch;
+  base::Counter& admitted = shard.admitted[static_cast<size_t>(made.how)];
+  admitted.add();
+  if (made.how <= Admitted::kRamp && sampled(admitted.value())) {
     shard.offered.record(attempt.offered);
   }
   return given;
+}
+
+std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& attempt) {
+  Body& body = *body_;
+  Shard& shard = body.published.shards[worker];
+  const StateWord word(body.published.word.load(std::memory_order_acquire));
+  if (word.refuses_all()) {
+    shard.refused[index_of(Refusal::kCircuitOpen)].add();
+    return std::unexpected(Refusal::kCircuitOpen);
+  }
+  Decision made;
+  if (word.plain()) [[likely]] {
+    made = body.pass_gates(attempt, true);
+  } else if (word.mode() != Mode::kDisabled) {
+    made = body.decide(word, attempt);
+  }
+  if (made.refused) [[unlikely]] {
+    if (word.mode() != Mode::kShadow) {
+      shard.refused[index_of(made.refusal)].add();
+      return std::unexpected(made.refusal);
+    }
+    shard.would_refuse[index_of(made.refusal)].add();
+    made.how = Admitted::kShadow;
+  }
+  return give(worker, attempt, made, word.epoch());
 }
 
 void Guard::Body::record(Shard& shard, const Terms& terms, Instant started, Instant now,
@@ -203,7 +233,7 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   SPILLWAY_ASSERT(guard_ != nullptr);
   Guard* guard = std::exchange(guard_, nullptr);
   Guard::Body& body = *guard->body_;
-  Shard& shard = body.shards[worker_];
+  Shard& shard = body.published.shards[worker_];
   shard.outcomes[static_cast<size_t>(outcome)].add();
   if (terms_.how == Admitted::kProbe) {
     const Verdict verdict = verdict_of(outcome);
@@ -214,23 +244,16 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   }
   if (is_latency(outcome)) {
     shard.latencies.record(now - started_);
-    shard.answers.add();
   }
   return Tail(guard, worker_, slot_);
 }
 
-Permit::Permit(Permit&& other) noexcept
-    : guard_(std::exchange(other.guard_, nullptr)),
-      worker_(other.worker_),
-      lease_(other.lease_),
-      slot_(other.slot_),
-      started_(other.started_),
-      terms_(other.terms_) {}
+void Permit::abandon() { finish(started_, Outcome::kAbandoned); }
 
 Permit& Permit::operator=(Permit&& other) noexcept {
   if (this != &other) {
     if (guard_ != nullptr) {
-      finish(started_, Outcome::kAbandoned);
+      abandon();
     }
     guard_ = std::exchange(other.guard_, nullptr);
     worker_ = other.worker_;
@@ -242,15 +265,6 @@ Permit& Permit::operator=(Permit&& other) noexcept {
   return *this;
 }
 
-Permit::~Permit() {
-  if (guard_ != nullptr) {
-    finish(started_, Outcome::kAbandoned);
-  }
-}
-
-Tail::Tail(Tail&& other) noexcept
-    : guard_(std::exchange(other.guard_, nullptr)), worker_(other.worker_), slot_(other.slot_) {}
-
 Tail& Tail::operator=(Tail&& other) noexcept {
   if (this != &other) {
     release();
@@ -261,12 +275,10 @@ Tail& Tail::operator=(Tail&& other) noexcept {
   return *this;
 }
 
-Tail::~Tail() { release(); }
-
 void Tail::release() {
   if (guard_ != nullptr) {
     Guard::Body& body = *std::exchange(guard_, nullptr)->body_;
-    body.shards[worker_].in_flight.subtract();
+    body.published.shards[worker_].released.add();
     if (slot_) {
       body.in_flight.fetch_sub(1, kRelaxed);
     }
@@ -275,9 +287,9 @@ void Tail::release() {
 
 void Tail::settle(Duration latency) {
   if (guard_ != nullptr) {
-    Shard& shard = guard_->body_->shards[worker_];
+    Shard& shard = guard_->body_->published.shards[worker_];
     shard.latencies.record(latency);
-    shard.answers.add();
+    shard.late_answers.add();
     release();
   }
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -56,17 +57,26 @@ struct Attempt {
 };
 
 class Guard;
+struct Decision;
 
 /// What is left of a call after its outcome is settled: its limiter slot, until the late answer is
 /// drained or given up. Move-only; destruction releases the slot.
 class Tail {
  public:
   Tail() = default;
-  Tail(Tail&& other) noexcept;
+
+  Tail(Tail&& other) noexcept
+      : guard_(std::exchange(other.guard_, nullptr)), worker_(other.worker_), slot_(other.slot_) {}
+
   Tail& operator=(Tail&& other) noexcept;
   Tail(const Tail&) = delete;
   Tail& operator=(const Tail&) = delete;
-  ~Tail();
+
+  ~Tail() {
+    if (guard_ != nullptr) {
+      release();
+    }
+  }
 
   /// The late answer came `latency` after the call began: a true sample for the baselines.
   void settle(base::Duration latency);
@@ -88,11 +98,24 @@ class Tail {
 class Permit {
  public:
   Permit() = default;
-  Permit(Permit&& other) noexcept;
+
+  Permit(Permit&& other) noexcept
+      : guard_(std::exchange(other.guard_, nullptr)),
+        worker_(other.worker_),
+        lease_(other.lease_),
+        slot_(other.slot_),
+        started_(other.started_),
+        terms_(other.terms_) {}
+
   Permit& operator=(Permit&& other) noexcept;
   Permit(const Permit&) = delete;
   Permit& operator=(const Permit&) = delete;
-  ~Permit();
+
+  ~Permit() {
+    if (guard_ != nullptr) {
+      abandon();
+    }
+  }
 
   [[nodiscard]] const Terms& terms() const { return terms_; }
 
@@ -103,6 +126,8 @@ class Permit {
 
  private:
   friend class Guard;
+  void abandon();
+
   Guard* guard_ = nullptr;
   uint32_t worker_ = 0;
   uint32_t lease_ = 0;  ///< Of a probe.
@@ -194,6 +219,9 @@ class Guard {
   friend class Permit;
   friend class Tail;
   struct Body;
+  std::expected<Permit, Refusal> give(uint32_t worker, const Attempt& attempt, const Decision& made,
+                                      uint32_t epoch);
+
   std::unique_ptr<Body> body_;
 };
 

@@ -31,7 +31,10 @@ struct alignas(64) Published {
   std::atomic<int64_t> slow_ceiling_ns{0};
   std::atomic<uint32_t> max_in_flight{0};
   std::atomic<bool> has_qps{false};
+  Shard* shards = nullptr;  ///< By worker; set once.
 };
+
+static_assert(sizeof(Published) == 64);
 
 /// Whether and how a call goes.
 struct Decision {
@@ -39,6 +42,7 @@ struct Decision {
   Refusal refusal = Refusal::kCircuitOpen;
   Admitted how = Admitted::kNormal;
   bool slot = false;
+  bool token = false;
   uint32_t lease = 0;
 };
 
@@ -59,8 +63,9 @@ struct Guard::Body {
        base::Instant now);
 
   // Call path: guard.cc.
-  Decision decide(StateWord word, const Attempt& attempt);
-  bool explore(const Attempt& attempt);
+  [[gnu::noinline]] Decision decide(StateWord word, const Attempt& attempt);
+  Decision pass_gates(const Attempt& attempt, bool may_explore);
+  [[gnu::noinline]] bool explore(const Attempt& attempt);
   bool take_slot(uint32_t cap);
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
               Outcome outcome);

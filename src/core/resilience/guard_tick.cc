@@ -56,6 +56,7 @@ Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, 
       last_tick(now),
       next_latency_fold(now) {
   bads.reserve(size_t{workers} * 32);
+  published.shards = shards.data();
   publish_settings();
   publish_terms();
   publish_word();
@@ -80,7 +81,9 @@ Fold Guard::Body::fold_calls() {
         bads.push_back({.started = call.started, .ended = call.ended});
       }
     });
-    answers += news(read.answers, shard.answers.value());
+    answers += news(read.answers, shard.late_answers.value() + outcome_count(shard, Outcome::kOk) +
+                                      outcome_count(shard, Outcome::kSlow) +
+                                      outcome_count(shard, Outcome::kMalformed));
     silent += news(read.silent,
                    outcome_count(shard, Outcome::kShort) + outcome_count(shard, Outcome::kTimeout));
   }
@@ -227,7 +230,11 @@ Peek Guard::peek() const {
     seen.admit_ratio = word.ratio();
   }
   for (const Shard& shard : body.shards) {
-    seen.in_flight += static_cast<int64_t>(shard.in_flight.value());
+    // Released first: a call that ends in between must not make the difference negative.
+    seen.in_flight -= static_cast<int64_t>(shard.released.value());
+    for (const base::Counter& admitted : shard.admitted) {
+      seen.in_flight += static_cast<int64_t>(admitted.value());
+    }
   }
   seen.p50 = Duration(body.p50_ns.load(kRelaxed));
   seen.p90 = Duration(body.p90_ns.load(kRelaxed));

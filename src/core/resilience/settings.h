@@ -39,8 +39,8 @@ struct Settings {
   /// Contracted calls per second over the whole process; 0 means no contract. [0, 10 000 000].
   uint32_t qps = 0;
 
-  /// Seed of the slow and fair rules until 50 latencies are known.
-  /// Probes wanted good among the last `probe_rounds` settled, and bad ones that re-open.
+  /// Probes wanted good among the last `probes_of` settled, and bad ones that re-open.
+  /// [1, probes_of], [1, 8], [1, probes_of].
   uint32_t probes_good = 5;
   uint32_t probes_of = 6;
   uint32_t probes_bad = 2;
@@ -48,9 +48,17 @@ struct Settings {
 
 /// The same, each field optional: what one level of the hierarchy says. `apply` overlays it.
 struct SettingsPatch {
-  std::optional<Settings::Enforcement> enforcement;
-  std::optional<base::Duration> open_min, open_max, ramp, slow_floor, slow_ceiling;
-  std::optional<uint32_t> max_in_flight, qps, probes_good, probes_of, probes_bad;
+  std::optional<Settings::Enforcement> enforcement{};
+  std::optional<base::Duration> open_min{};
+  std::optional<base::Duration> open_max{};
+  std::optional<base::Duration> ramp{};
+  std::optional<base::Duration> slow_floor{};
+  std::optional<base::Duration> slow_ceiling{};
+  std::optional<uint32_t> max_in_flight{};
+  std::optional<uint32_t> qps{};
+  std::optional<uint32_t> probes_good{};
+  std::optional<uint32_t> probes_of{};
+  std::optional<uint32_t> probes_bad{};
 };
 
 [[nodiscard]] Settings apply(Settings base, const SettingsPatch& patch);

@@ -71,8 +71,8 @@ class BadCallRing {
 
 /// What one worker writes about one leaf; the ticking thread reads it. Every field has one writer.
 struct alignas(64) Shard {
-  base::Counter in_flight;
   std::array<base::Counter, 5> admitted;  ///< By Admitted.
+  base::Counter released;                 ///< Tails that ended: admitted - released are in flight.
   EpochCounter good;
   std::atomic<int64_t> last_good_ns{INT64_MIN};  ///< When the last good call of any epoch ended.
   std::array<base::Counter, kOutcomes> outcomes;
@@ -82,7 +82,7 @@ struct alignas(64) Shard {
   EpochCounter bad;
   EpochCounter overload;
   EpochCounter resets;
-  base::Counter answers;  ///< Latencies recorded, late ones included.
+  base::Counter late_answers;  ///< Latencies that a Tail brought.
   base::Counter late;
   std::array<base::Counter, 5> refused;  ///< By Refusal.
   std::array<base::Counter, 5> would_refuse;

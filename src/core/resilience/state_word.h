@@ -31,6 +31,11 @@ class StateWord {
   /// Closed and enforcing: nothing to decide.
   [[nodiscard]] bool plain() const { return ((bits_ >> 16) & 0x3f) == 0; }
 
+  /// Open, and nothing lets calls through all the same.
+  [[nodiscard]] bool refuses_all() const {
+    return state() == State::kOpen && (mode() == Mode::kEnforce || mode() == Mode::kForcedOpen);
+  }
+
   /// Whether the ramp lets a call of this hash pass. Full share passes every hash.
   [[nodiscard]] bool passes(uint64_t hash) const { return (hash >> 48) < share() + 1; }
 

@@ -45,7 +45,7 @@ uint32_t BadRatioBaseline::run_length() const {
   return static_cast<uint32_t>(std::clamp(length, 5.0, 12.0));
 }
 
-void Run::advance(base::Instant now, std::span<const BadCall> bads, base::Instant last_good) {
+void BadRun::advance(base::Instant now, std::span<const BadCall> bads, base::Instant last_good) {
   last_good_ = std::max(last_good_, last_good);
   calls_.insert(calls_.end(), bads.begin(), bads.end());
   std::erase_if(calls_, [&](const BadCall& call) {
@@ -57,12 +57,12 @@ void Run::advance(base::Instant now, std::span<const BadCall> bads, base::Instan
   }
 }
 
-void Run::clear() {
+void BadRun::clear() {
   calls_.clear();
   last_good_ = base::Instant::min();
 }
 
-bool Run::trips(uint32_t length) const {
+bool BadRun::trips(uint32_t length) const {
   if (calls_.size() < length) {
     return false;
   }

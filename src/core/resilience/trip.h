@@ -39,7 +39,7 @@ struct BadCall {
 };
 
 /// The bad calls since the last good one, no older than 10 s. At most 64 kept, the newest.
-class Run {
+class BadRun {
  public:
   static constexpr base::Duration kMaxAge = std::chrono::seconds(10);
   static constexpr size_t kCapacity = 64;

@@ -18,8 +18,8 @@ namespace spillway::net {
 
 /// One peer as one worker sees it.
 struct TargetSettings {
-  std::string name;  ///< For logs and metrics.
-  std::string host;  ///< Name or address literal.
+  std::string name{};  ///< For logs and metrics.
+  std::string host{};  ///< Name or address literal.
   uint16_t port = 80;
   size_t max_connections = 128;  ///< Of this worker.
   size_t max_handshakes = 8;     ///< Connects under way at once, of this worker.

@@ -377,7 +377,7 @@ void ClientConnection::abandon(CallError error, bool drain) {
   Call& call = *std::exchange(call_, nullptr);
   call.result.error = error;
   call.result.phase = phase();
-  call.result.status = parser_.header_done() ? parser_.status() : uint16_t{0};
+  call.result.status = parser_.status();
   call.result.sent_bytes = sent_;
   call.result.received_bytes = received_;
   const bool draining = drain && !retired_ && target_.begin_drain();

@@ -46,9 +46,9 @@ struct Request {
 /// One answer. `Content-Length`, `Connection` and `Date` are `net`'s business.
 struct Response {
   uint16_t status = 200;
-  std::string_view content_type;                                  ///< Static text; empty for none.
-  std::vector<std::pair<std::string_view, std::string>> headers;  ///< Names are static text.
-  std::string body;
+  std::string_view content_type{};  ///< Static text; empty for none.
+  std::vector<std::pair<std::string_view, std::string>> headers{};  ///< Names are static text.
+  std::string body{};
   bool close = false;  ///< Close the connection after this answer.
 };
 

@@ -159,6 +159,7 @@ void ServerConnection::relocate(BufferRef to) {
 
 void ServerConnection::drop_input() {
   in_.reset();
+  worker_.counters.buffered_bytes.set(worker_.buffers.bytes());
   begin_ = end_ = 0;
   in_message_ = in_body_ = needs_bytes_ = false;
 }
@@ -273,6 +274,10 @@ void ServerConnection::refuse(uint16_t status) {
 void ServerConnection::on_end() {
   read_closed_ = true;
   no_more_requests_ = true;
+  if (in_message_) {
+    refuse(ParseError::kBadFraming);
+    return;
+  }
   drop_input();
   if (first_ == nullptr) {
     destroy();

@@ -10,10 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "net/http.h"
-#include "net/server.h"
 #include "observe/mode_order.h"
 
 namespace spillway::observe {

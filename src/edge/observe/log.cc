@@ -6,19 +6,21 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
-#include <poll.h>
+#include <fmt/core.h>
 #include <spdlog/async_logger.h>
 #include <spdlog/common.h>
+#include <spdlog/details/log_msg.h>
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
+#include <sys/poll.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace spillway::observe {

@@ -1,6 +1,5 @@
 #include "observe/metrics_page.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -123,6 +123,14 @@ TEST(MetricsPage, ABucketNeverCountsAValueAboveItsBound) {
       }
     }
   }
+}
+
+TEST(MetricsPage, AFineBucketThatEndsAtABoundCountsBelowIt) {
+  base::Histogram latency;
+  latency.record(microseconds(99));
+  MetricsPage page;
+  page.latency("t_seconds", "T.", {}, latency);
+  EXPECT_EQ(Exposition(page.text()).samples.at("t_seconds_bucket{le=\"0.0001\"}"), 1);
 }
 
 TEST(MetricsPageDeathTest, AFamilyOfTwoTypesIsAProgrammersError) {

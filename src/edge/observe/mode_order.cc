@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <simdjson.h>
 
 #include "base/result.h"
@@ -153,7 +153,7 @@ base::Result<ModeOrder, std::string> parse_mode_order(std::string_view body) {
       return std::unexpected(std::move(wrong));
     }
   }
-  for (const size_t needed : {0, 2}) {
+  for (const size_t needed : {size_t{0}, size_t{2}}) {
     if (!seen[needed]) {
       return std::unexpected(fmt::format("{}: is required", kFields[needed].name));
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/money.h"
@@ -195,6 +196,7 @@ void Answer::clear() {
   id_hashes.clear();
 }
 
+// NOLINTNEXTLINE(readability-function-size): who answered is three of its seven parameters.
 void read_answer(std::string_view body, const openrtb::RequestView& request, const DspConfig& dsp,
                  uint32_t dsp_index, uint32_t answer_index, openrtb::Document& document,
                  Answer& out) {

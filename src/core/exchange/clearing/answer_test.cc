@@ -7,6 +7,8 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/judged_bid.h"
 #include "openrtb/codes.h"
+#include "openrtb/document.h"
+#include "openrtb/validate.h"
 
 namespace spillway::exchange::clearing {
 namespace {

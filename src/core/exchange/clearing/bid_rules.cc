@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/decimal.h"
 #include "exchange/clearing/bid.h"
@@ -267,7 +268,7 @@ Loss secure(const RuleInput& input, Bid& bid) {
   }
   // Most markup is cleared undecoded: without "\u" no escape can hide the letters of "http:".
   const std::string_view raw = input.document.raw_string(input.fields.adm);
-  if (!mentions_http(raw) && raw.find("\\u") == std::string_view::npos) {
+  if (!mentions_http(raw) && !raw.contains("\\u")) {
     return Loss::kWon;
   }
   if (!loads_insecurely(decoded(input, input.fields.adm))) {

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/snapshot.h"
+#include "openrtb/codes.h"
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 #include "openrtb/validate.h"
@@ -38,14 +41,15 @@ struct Scene {
     return answer.kind;
   }
 
-  /// The one bid of an answer, its members put behind good ones; the caller names each only once.
+  /// The one bid of an answer that has these members, and good ones for what they leave out. Its
+  /// loss is kInternal when the answer was no bid.
   const Bid& bid(std::string_view members, std::string_view answer_members = "") {
     std::string body = R"({"id":"req-1",)";
     body += answer_members;
     body += R"("seatbid":[{"seat":"s","bid":[{)";
     body += members;
     const auto add = [&](std::string_view key, std::string_view json) {
-      if (members.find("\"" + std::string(key) + "\":") == std::string_view::npos) {
+      if (!members.contains("\"" + std::string(key) + "\":")) {
         body += body.back() == '{' ? "\"" : ",\"";
         body += key;
         body += "\":";
@@ -57,13 +61,15 @@ struct Scene {
     add("price", "1.25");
     add("adm", R"("<b>ad</b>")");
     body += "}]}]}";
-    static const Bid kNone;
-    return read(body) == AnswerKind::kBids ? answer.bids.front() : kNone;
+    read(body);
+    if (answer.bids.empty()) {
+      answer.bids.emplace_back().loss = openrtb::Loss::kInternal;
+    }
+    return answer.bids.front();
   }
 
   openrtb::Loss loss(std::string_view members, std::string_view answer_members = "") {
-    const Bid& judged = bid(members, answer_members);
-    return answer.kind == AnswerKind::kBids ? judged.loss : openrtb::Loss::kInternal;
+    return bid(members, answer_members).loss;
   }
 
  private:

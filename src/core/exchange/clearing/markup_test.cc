@@ -1,5 +1,6 @@
 #include "exchange/clearing/markup.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -68,8 +69,7 @@ TEST(MarkupTest, PlainHttpThatLoadsNothingPasses) {
            "<img src='https://a/r?u=http%3A%2F%2Fb'>",
            "<script>p = ('https:' == location.protocol ? 'https://' : 'http://') + h</script>",
            "<script>e = d.createElementNS('http://www.w3.org/2000/svg', 'g')</script>",
-           "<VAST xmlns='http://www.iab.com/VAST'><ClickThrough><![CDATA[http://a]]>"
-           "</ClickThrough></VAST>",
+           "<VAST xmlns='http://iab.example'><ClickThrough><![CDATA[http://a]]></ClickThrough>",
            "<VAST><AdTitle>about http://a</AdTitle></VAST>",
            "{\"native\":{\"title\":\"see http://a\"}}",
            "http:",

@@ -1,0 +1,236 @@
+#include "app/config/exchange_config.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "app/config/plan.h"
+#include "app/config/url.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kMinimal = R"(
+exchange: { listen: 127.0.0.1:8080 }
+admin:    { listen: 127.0.0.1:9901 }
+dsps:
+  - { name: alpha, endpoint: "http://127.0.0.1:9101/bid" }
+  - { name: beta,  endpoint: "http://127.0.0.1:9102/bid", openrtb: "2.5" }
+house_ads:
+  - { type: banner, w: 300, h: 250, adm: "<a href=https://house.example></a>", adomain: [house.example] }
+)";
+
+std::string problems_of(std::string_view text) {
+  std::vector<ConfigProblem> problems;
+  (void)read_exchange_config(text, problems);
+  std::string out;
+  for (const auto& problem : problems) {
+    out += to_string(problem, "f") + "\n";
+  }
+  return out;
+}
+
+ExchangeConfig good(std::string_view text) {
+  std::vector<ConfigProblem> problems;
+  auto config = read_exchange_config(text, problems);
+  for (const auto& problem : problems) {
+    ADD_FAILURE() << to_string(problem, "f");
+  }
+  return config;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
+  const auto config = good(kMinimal);
+  EXPECT_EQ(config.listen, "127.0.0.1:8080");
+  EXPECT_EQ(config.admin_listen, "127.0.0.1:9901");
+  EXPECT_GE(config.workers, 1U);
+  ASSERT_EQ(config.snapshot.dsps.size(), 2U);
+  const auto& beta = config.snapshot.dsps[1];
+  EXPECT_EQ(beta.name, "beta");
+  EXPECT_EQ(beta.seat, "beta");
+  EXPECT_EQ(beta.openrtb, "2.5");
+  ASSERT_EQ(beta.endpoints.size(), 1U);
+  EXPECT_EQ(beta.endpoints[0].guard_key, "beta/default/display");
+  EXPECT_EQ(beta.endpoints[0].host, "127.0.0.1");
+  EXPECT_EQ(beta.endpoints[0].port, 9102);
+  EXPECT_EQ(beta.endpoints[0].target, "/bid");
+  EXPECT_EQ(beta.endpoints[0].media, 0xf);
+  ASSERT_EQ(config.snapshot.accounts.size(), 1U);
+  EXPECT_EQ(config.snapshot.accounts[0].publisher, "");
+  ASSERT_EQ(config.snapshot.house_ads.size(), 1U);
+  EXPECT_EQ(config.snapshot.text, kMinimal);
+}
+
+TEST(ExchangeConfig, InheritsGuardSettingsFromTopToEndpoint) {
+  const auto config = good(R"(
+guards: { ramp: 10s, open_min: 2s, max_in_flight: 10 }
+dsps:
+  - name: a
+    max_in_flight: 20
+    guard: { ramp: 20s }
+    regions: { eu: { guard: { slow_floor: 40ms, ramp: 25s } } }
+    endpoints:
+      - { url: "http://h/v", region: eu, path: video, media: [video], guard: { ramp: 30s } }
+      - { url: "http://h/d", region: eu }
+      - { url: "http://h/u", region: us }
+)");
+  const auto& endpoints = config.snapshot.dsps[0].endpoints;
+  ASSERT_EQ(endpoints.size(), 3U);
+  EXPECT_EQ(endpoints[0].guard_key, "a/eu/video");
+  EXPECT_EQ(endpoints[0].media, 2);
+  EXPECT_EQ(endpoints[0].guard.ramp, 30s);
+  EXPECT_EQ(endpoints[0].guard.slow_floor, 40ms);
+  EXPECT_EQ(endpoints[0].guard.open_min, 2s);
+  EXPECT_EQ(endpoints[0].guard.max_in_flight, 20U);
+  EXPECT_EQ(endpoints[1].guard.ramp, 25s);
+  EXPECT_EQ(endpoints[2].guard.ramp, 20s);
+  EXPECT_EQ(endpoints[2].guard.slow_floor, 50ms);
+}
+
+TEST(ExchangeConfig, DealsAContractSoThatEndpointsTogetherKeepIt) {
+  const auto config = good(R"(
+dsps:
+  - name: a
+    qps: 101
+    endpoints: [{ url: "http://h/d" }, { url: "http://h/v", path: video }]
+)");
+  EXPECT_EQ(config.snapshot.dsps[0].endpoints[0].guard.qps, 50U);
+  EXPECT_EQ(config.snapshot.dsps[0].endpoints[1].guard.qps, 50U);
+}
+
+TEST(ExchangeConfig, BeginsEveryAccountAsTheDefaultOne) {
+  const auto config = good(R"(
+house_ads: [{ type: video, adm: "<VAST/>" }]
+accounts:
+  - { publisher: p1, no_bid: 200 }
+  - { auction: second, response_margin: 7ms, fallback: { no_bid: house } }
+)");
+  const auto& accounts = config.snapshot.accounts;
+  ASSERT_EQ(accounts.size(), 2U);
+  EXPECT_EQ(accounts[0].publisher, "");
+  EXPECT_EQ(accounts[0].auction, 2);
+  EXPECT_FALSE(accounts[0].no_bid_as_200);
+  EXPECT_EQ(accounts[1].publisher, "p1");
+  EXPECT_TRUE(accounts[1].no_bid_as_200);
+  EXPECT_EQ(accounts[1].auction, 2);
+  EXPECT_EQ(accounts[1].response_margin, 7ms);
+  EXPECT_EQ(accounts[1].on_no_bid, exchange::Fallback::kHouse);
+}
+
+TEST(ExchangeConfig, SaysEverythingThatIsWrongByKeyAndLine) {
+  EXPECT_EQ(problems_of("exchange: { listen: localhost }\n"
+                        "admin: { listen: 0.0.0.0:1 }\n"
+                        "dsps:\n"
+                        "  - { name: Alpha, endpoint: \"https://x/\" }\n"
+                        "  - { name: b, endpont: \"http://x/\" }\n"
+                        "  - { name: b, endpoint: \"http://x/\", openrtb: 3.0 }\n"
+                        "timing: { tmax_default: 2s }\n"),
+            "f:1: exchange.listen: must be an address and a port, such as 127.0.0.1:8080 or "
+            "[::1]:0; is \"localhost\"\n"
+            "f:2: admin.listen: must be a loopback address, or allow_remote: true beside it: "
+            "whoever reaches it can open circuits\n"
+            "f:4: dsps[0].name: must be 1 to 64 of a-z, 0-9, _ and -, is \"Alpha\"\n"
+            "f:4: dsps[0].endpoint: must be an http URL for now: https arrives with TLS\n"
+            "f:5: dsps[1]: must have endpoint: an http URL\n"
+            "f:5: dsps[1].endpont: is an unknown key; \"endpoint\" is near\n"
+            "f:6: dsps[2].openrtb: must be one of 2.5, 2.6, is \"3.0\"\n"
+            "f:6: dsps[2].name: \"b\" stands twice\n"
+            "f:7: timing.tmax_default: must not be more than tmax_max\n");
+}
+
+TEST(ExchangeConfig, RefusesAnEmptyFile) {
+  EXPECT_EQ(problems_of(""),
+            "f: names neither dsps nor house_ads: there is nobody to ask and nothing to show\n");
+}
+
+TEST(ExchangeConfig, RefusesUrlsThatCouldBreakOutOfARequestLine) {
+  for (const char* url :
+       {"http://h/a b", "http://h/\r\nX: y", "http://u@h/", "http://h:0/", "http://h:70000/",
+        "http:///x", "ftp://h/", "http://h/#f", "http://[::1/"}) {
+    EXPECT_FALSE(parse_http_url(url)) << url;
+  }
+  const auto url = parse_http_url("http://[::1]:81?q=1");
+  ASSERT_TRUE(url);
+  EXPECT_EQ(url->host, "::1");
+  EXPECT_EQ(url->port, 81);
+  EXPECT_EQ(url->target, "/?q=1");
+}
+
+TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
+  const auto config = good(R"(
+exchange: { workers: 4, limits: { connections: 10 } }
+dsps:
+  - { name: a, endpoint: "http://h/", max_connections: 40, expect: { qps: 1000, latency: 80ms } }
+  - { name: b, endpoint: "http://h/", max_connections: 400, expect: { qps: 1000, latency: 80ms } }
+)");
+  const auto plan = plan_connections(config, {.ephemeral_ports = 28'232, .open_files = 100'000});
+  ASSERT_EQ(plan.endpoints.size(), 2U);
+  EXPECT_DOUBLE_EQ(plan.endpoints[0].in_flight_mean, 80.0);
+  EXPECT_EQ(plan.endpoints[0].per_worker, 10U);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_NE(plan.warnings[0].find("calls will be refused"), std::string::npos);
+  EXPECT_EQ(plan_connections(config, {.ephemeral_ports = 450, .open_files = 50}).warnings.size(),
+            3U);
+}
+
+TEST(ConnectionPlan, DealsEveryConnectionAndAtLeastOneToEachWorker) {
+  EXPECT_EQ(connections_of_worker(10, 4, 0), 3U);
+  EXPECT_EQ(connections_of_worker(10, 4, 3), 2U);
+  EXPECT_EQ(connections_of_worker(2, 4, 3), 1U);
+}
+
+// Every list and mapping there is, so that every key is asked for.
+constexpr std::string_view kWhole = R"(
+dsps: [{ name: a, endpoint: "http://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "http://h/" }] }]
+accounts: [{ publisher: p }]
+house_ads: [{ type: native, adm: "{}" }]
+)";
+
+TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
+  std::vector<ConfigProblem> problems;
+  std::vector<std::string> asked;
+  (void)read_exchange_config(kWhole, problems, &asked);
+  EXPECT_TRUE(problems.empty());
+  const std::set<std::string> read(asked.begin(), asked.end());
+
+  // Rows of the page's tables begin with a key in backticks: | `exchange.listen` | ...
+  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
+  std::set<std::string> written;
+  const std::regex row(R"(\n\| `([^`]+)` \|)");
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
+       ++it) {
+    EXPECT_TRUE(written.insert((*it)[1]).second) << (*it)[1] << " stands twice";
+  }
+  for (const auto& key : read) {
+    EXPECT_TRUE(written.contains(key)) << key << " is read and not in docs/configuration.md";
+  }
+  for (const auto& key : written) {
+    EXPECT_TRUE(read.contains(key)) << key << " is in docs/configuration.md and never read";
+  }
+}
+
+TEST(ConfigurationPage, ShowsAnExampleThatWorks) {
+  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
+  const std::regex block("```yaml\n([^`]*)```");
+  size_t examples = 0;
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), block);
+       it != std::sregex_iterator(); ++it) {
+    ++examples;
+    EXPECT_EQ(problems_of((*it)[1].str()), "");
+  }
+  EXPECT_GE(examples, 2U);
+}
+
+}  // namespace
+}  // namespace spillway::app

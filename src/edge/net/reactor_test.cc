@@ -1,0 +1,196 @@
+#include "net/reactor.h"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "net/os_clock.h"
+#include "net/test_kit.h"
+#include "net/timer_wheel.h"
+
+namespace spillway::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct TestTimer final : Timer {
+  void on_timer(base::Instant now) override { action(now); }
+
+  std::function<void(base::Instant)> action;
+};
+
+struct TestSink final : ReadySink {
+  void on_ready(uint32_t events) override { action(events); }
+
+  std::function<void(uint32_t)> action;
+};
+
+struct SocketPair {
+  SocketPair() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0); }
+
+  SocketPair(const SocketPair&) = delete;
+  SocketPair& operator=(const SocketPair&) = delete;
+
+  ~SocketPair() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+
+  void write() const { EXPECT_EQ(::write(ends[1], "x", 1), 1); }
+
+  std::array<int, 2> ends{};
+};
+
+class ReactorTest : public ::testing::Test {
+ protected:
+  OsClock clock_;
+  Reactor reactor_{clock_};
+};
+
+TEST_F(ReactorTest, PostedWorkRunsInOrderOnTheReactorsThread) {
+  std::vector<int> ran;
+  std::thread other([&] {
+    for (int i = 0; i < 1000; ++i) {
+      reactor_.post([&ran, i] { ran.push_back(i); });
+    }
+    reactor_.stop();
+  });
+  reactor_.run();
+  other.join();
+  ASSERT_EQ(ran.size(), 1000U);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(ran[static_cast<size_t>(i)], i);
+  }
+}
+
+TEST_F(ReactorTest, WorkPostedAfterTheEndIsDestroyedUnrun) {
+  reactor_.stop();
+  reactor_.run();
+  const auto token = std::make_shared<int>(0);
+  reactor_.post([token] { FAIL(); });
+  EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST_F(ReactorTest, TimersFireInTimeWhileNothingElseHappens) {
+  TestTimer timer;
+  const base::Instant due = reactor_.refresh() + 20ms;
+  base::Instant fired_at{};
+  timer.action = [&](base::Instant now) {
+    fired_at = now;
+    reactor_.stop();
+  };
+  reactor_.timers().arm(timer, due);
+  reactor_.run();
+  EXPECT_GE(fired_at, due);
+  EXPECT_EQ(fired_at, reactor_.now());
+}
+
+TEST_F(ReactorTest, DeferredWorkRunsInTheSamePollAfterHandlers) {
+  std::vector<int> order;
+  reactor_.post([&] {
+    reactor_.defer([&] {
+      order.push_back(2);
+      reactor_.defer([&] { reactor_.stop(); });
+    });
+    order.push_back(1);
+  });
+  reactor_.run();
+  EXPECT_EQ(order, (std::vector{1, 2}));
+}
+
+TEST_F(ReactorTest, ASinkRemovedWhileItsEventIsPendingIsNotCalled) {
+  SocketPair one;
+  SocketPair two;
+  TestSink first;
+  TestSink second;
+  int calls = 0;
+  const auto remove_the_other = [&](uint32_t) {
+    ++calls;
+    reactor_.remove(one.ends[0], first);
+    reactor_.remove(two.ends[0], second);
+    reactor_.stop();
+  };
+  first.action = second.action = remove_the_other;
+  reactor_.add(one.ends[0], EPOLLIN, first);
+  reactor_.add(two.ends[0], EPOLLIN, second);
+  one.write();
+  two.write();
+  reactor_.run();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(ReactorTest, ADescriptorUsedAgainDoesNotInheritPendingEvents) {
+  std::optional<SocketPair> one(std::in_place);
+  SocketPair two;
+  TestSink first;
+  TestSink second;
+  TestSink heir;
+  std::optional<SocketPair> reused;
+  int heir_calls = 0;
+  heir.action = [&](uint32_t) { ++heir_calls; };
+  const auto swap = [&](std::optional<SocketPair>& mine, TestSink& sink) {
+    reactor_.remove(mine->ends[0], sink);
+    mine.reset();
+    reused.emplace();
+    reactor_.add(reused->ends[0], EPOLLIN, heir);
+  };
+  second.action = [&](uint32_t) {
+    reactor_.remove(two.ends[0], second);
+    if (one) {
+      EXPECT_TRUE(reactor_.pending(one->ends[0]));
+      swap(one, first);
+    }
+    reactor_.stop();
+  };
+  first.action = [&](uint32_t) { FAIL() << "events come in order of readiness"; };
+  reactor_.add(one->ends[0], EPOLLIN, first);
+  reactor_.add(two.ends[0], EPOLLIN, second);
+  two.write();
+  one->write();
+  reactor_.run();
+  EXPECT_EQ(heir_calls, 0);
+}
+
+TEST_F(ReactorTest, EarliestArrivalIsThePollBeforeWhenTheThreadWasBusy) {
+  SocketPair pair;
+  TestSink sink;
+  base::Duration waited{-1};
+  sink.action = [&](uint32_t) {
+    waited = reactor_.now() - reactor_.earliest_arrival();
+    reactor_.stop();
+  };
+  reactor_.add(pair.ends[0], EPOLLIN, sink);
+  base::Instant busy_from{};
+  reactor_.post([&] {
+    busy_from = reactor_.now();
+    pair.write();
+    while (clock_.now() < busy_from + 5ms) {
+    }
+  });
+  reactor_.run();
+  EXPECT_GE(waited, 5ms);
+  waited = base::Duration(-1);
+  TestTimer timer;
+  char byte = 0;
+  EXPECT_EQ(::read(pair.ends[0], &byte, 1), 1);
+  timer.action = [&](base::Instant) { pair.write(); };
+  reactor_.timers().arm(timer, reactor_.refresh() + 3ms);
+  reactor_.run();
+  EXPECT_LT(waited, 1ms);
+  EXPECT_GE(waited, 0ms);
+}
+
+}  // namespace
+}  // namespace spillway::net
