@@ -1,5 +1,6 @@
 // The writing half of ServerConnection, and Reply.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
