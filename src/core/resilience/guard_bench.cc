@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr base::Instant kStart{1h};
 
-std::atomic<uint64_t> shared_count;
+alignas(64) std::atomic<uint64_t> shared_count;
 std::unique_ptr<Guard> shared_guard;
 
 void floor_relaxed_atomic_increment(benchmark::State& state) {

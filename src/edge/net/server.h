@@ -71,7 +71,7 @@ class Reply {
   PendingRequest* state_ = nullptr;
 };
 
-/// Called on a worker's thread for each whole request.
+/// Called on a worker's thread for each whole request; never from inside Reply::send().
 using Handler = std::move_only_function<void(const Request&, Reply)>;
 
 /// An HTTP/1.1 server over several workers: one acceptor hands each connection to the worker with

@@ -287,7 +287,7 @@ void ServerConnection::on_end() {
 }
 
 void ServerConnection::discard() {
-  std::array<char, 16 * 1024> scratch;
+  std::array<char, 16 * 1024> scratch{};
   const IoResult result = stream_.read(scratch.data(), scratch.size());
   if (result.state == IoResult::State::kBlocked) {
     return;
@@ -342,7 +342,7 @@ void ServerConnection::update() {
   // EPOLLIN is taken out only when it fires in vain: mostly it would be back before that.
   uint32_t mask = read_closed_ ? 0U : (mask_ & EPOLLIN);
   mask |= reads ? EPOLLIN : 0U;
-  mask |= blocked_ ? EPOLLOUT : 0U;
+  mask |= blocked_ || can_parse() ? EPOLLOUT : 0U;
   if (mask != mask_) {
     mask_ = mask;
     worker_.reactor.change(stream_.fd(), mask_, *this);

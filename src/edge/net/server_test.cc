@@ -13,8 +13,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "net/http.h"
+#include "net/stream.h"
 #include "net/test_kit.h"
 
 namespace spillway::net {
@@ -248,6 +251,19 @@ TEST_F(ServerTest, AtMostPipelineRequestsOfAConnectionAreInWork) {
     });
     EXPECT_TRUE(socket.receive_message().ends_with("\r\n\r\n" + std::to_string(served)));
   }
+}
+
+TEST_F(ServerTest, TheHandlerIsNotEnteredFromInsideSend) {
+  start({.pipeline = 1});
+  RawSocket socket = RawSocket::to(server_->port());
+  socket.send("GET /hold HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
+  on_worker([&] {
+    held_.front().send({.status = 200, .body = "held"});
+    EXPECT_EQ(counters().requests.value(), 1U);
+  });
+  EXPECT_TRUE(socket.receive_message().ends_with("held"));
+  EXPECT_TRUE(socket.receive_message().ends_with("GET /next []"));
 }
 
 TEST_F(ServerTest, TooLargeHeadersAndBodiesAreRefusedAndTheAnswerArrives) {
@@ -493,6 +509,25 @@ TEST_F(ServerTest, ConnectionsOverTheLimitAreClosedAndCounted) {
   EXPECT_EQ(third.receive_all(), "");
   EXPECT_FALSE(third.timed_out());
   EXPECT_EQ(counters().over_connections.value(), 1U);
+}
+
+TEST_F(ServerTest, WithoutDescriptorsCallersAreClosedAndServingGoesOn) {
+  start();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  RawSocket refused{UniqueFd()};
+  on_worker([&] {  // before the acceptor sees the connection
+    refused = RawSocket::to(server_->port());
+    const UniqueFd lowest_free(::dup(refused.fd()));
+    const rlimit none_left{.rlim_cur = static_cast<rlim_t>(lowest_free.fd()),
+                           .rlim_max = limit.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  });
+  EXPECT_EQ(refused.receive_all(), "");
+  EXPECT_FALSE(refused.timed_out());
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_GE(counters().accept_errors.value(), 1U);
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), "200");
 }
 
 TEST_F(ServerTest, ConnectionsGoToTheWorkerWithTheFewest) {

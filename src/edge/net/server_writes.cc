@@ -1,8 +1,8 @@
 // The writing half of ServerConnection, and Reply.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -73,7 +73,12 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   request.charged = size_of(request);
   worker_.buffers.charge(request.charged);
   request.buffer.reset();
-  pump();
+  if (!pumping_) {
+    // Only writes: a pipelined request that waited goes to the handler from the next poll, never
+    // from inside send().
+    flush();
+    update();
+  }
 }
 
 void ServerConnection::pump() {
@@ -91,7 +96,7 @@ void ServerConnection::pump() {
 
 void ServerConnection::flush() {
   while (!dead_ && !blocked_ && !lingering_ && first_ != nullptr && first_->answered) {
-    std::array<iovec, kPartsPerWrite> parts;
+    std::array<iovec, kPartsPerWrite> parts{};
     size_t count = 0;
     size_t total = 0;
     for (PendingRequest* request = first_;

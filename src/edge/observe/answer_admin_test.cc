@@ -1,6 +1,5 @@
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "net/http.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/server.h"

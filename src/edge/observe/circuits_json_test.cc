@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "observe/admin.h"
 #include "resilience/guard.h"
-#include "resilience/settings.h"
+#include "resilience/outcome.h"
 
 namespace spillway::observe {
 namespace {
