@@ -119,6 +119,7 @@ std::string plan_text(const ConnectionPlan& plan) {
 
 std::string plan_json(const ConnectionPlan& plan) {
   std::vector<std::string> endpoints;
+  endpoints.reserve(plan.endpoints.size());
   for (const auto& entry : plan.endpoints) {
     endpoints.push_back(fmt::format(
         R"({{"key":{},"peer":{},"qps":{},"latency_ms":{:.3f},"in_flight_mean":{:.3f},)"
@@ -127,6 +128,7 @@ std::string plan_json(const ConnectionPlan& plan) {
         entry.in_flight_mean, entry.in_flight_worst, entry.max_connections, entry.per_worker));
   }
   std::vector<std::string> warnings;
+  warnings.reserve(plan.warnings.size());
   for (const auto& warning : plan.warnings) {
     warnings.push_back(json_string(warning));
   }

@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,7 +43,8 @@ Recorder::Recorder(const RecorderSettings& settings, uint32_t workers)
   }
   file_ = std::fopen(settings.path.c_str(), "ab");
   if (file_ == nullptr) {
-    error_ = fmt::format("cannot open {}: {}", settings.path, std::strerror(errno));
+    error_ =
+        fmt::format("cannot open {}: {}", settings.path, std::generic_category().message(errno));
     return;
   }
   for (uint32_t worker = 0; worker < workers; ++worker) {
