@@ -28,11 +28,10 @@ class FlightOwner {
 
 /// One auction from its request to the last answer of a DSP: what the pure Auction needs kept for
 /// it. Belongs to one worker, and is used again with its memory.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): never deleted through a base.
 class Flight final : public net::Timer {
  public:
   explicit Flight(FlightOwner& owner) : owner_(owner) {}
-
-  virtual ~Flight() = default;
 
   /// One candidate's guard, from admission until its call is made.
   struct Admission {

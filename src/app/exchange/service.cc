@@ -45,7 +45,8 @@ uint64_t random_seed() {
 }
 
 std::string at_port(const std::string& listen, uint16_t port) {
-  return listen_text(parse_listen(listen)->host, port);
+  const auto address = parse_listen(listen);
+  return listen_text(address ? address->host : listen, port);
 }
 
 bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
@@ -111,6 +112,7 @@ Service::~Service() {
 
 void Service::open_listeners() {
   std::vector<net::Server::Worker> parts;
+  parts.reserve(workers_.size());
   for (auto& worker : workers_) {
     parts.push_back({.reactor = worker->reactor(),
                      .handler = [w = worker.get()](const net::Request& request, net::Reply reply) {
