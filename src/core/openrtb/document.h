@@ -77,10 +77,10 @@ class Document {
   /// Byte offset near which the last walk gave up; 0 when it did not.
   [[nodiscard]] size_t failed_at() const { return failed_at_; }
 
-  [[nodiscard]] size_t size() const { return nodes_.size(); }
+  [[nodiscard]] size_t size() const { return size_; }
 
   /// The root, or kAbsent when empty.
-  [[nodiscard]] NodeId root() const { return nodes_.empty() ? kAbsent : 0; }
+  [[nodiscard]] NodeId root() const { return size_ == 0 ? kAbsent : 0; }
 
   /// Requires id < size().
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id]; }
@@ -175,7 +175,8 @@ class Document {
  private:
   struct Walker;
   std::string_view text_;
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_;  ///< The table and, behind it, memory of earlier walks.
+  size_t size_ = 0;
   size_t max_nodes_;
   size_t failed_at_ = 0;
   std::unique_ptr<Walker> walker_;
