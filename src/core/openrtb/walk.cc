@@ -38,7 +38,7 @@ struct Document::Walker {
 
   base::Result<void, WalkErrc> run(Document& document);
 
-  [[nodiscard]] size_t consumed() const { return static_cast<size_t>(at_ - begin_); }
+  [[nodiscard]] size_t consumed() const { return static_cast<size_t>(stopped_ - begin_); }
 
   [[nodiscard]] size_t size() const { return size_; }
 
@@ -51,30 +51,34 @@ struct Document::Walker {
   [[nodiscard]] uint32_t offset(const char* at) const { return static_cast<uint32_t>(at - begin_); }
 
   /// The byte at hand; NUL at the end, which no grammar rule accepts.
-  [[nodiscard]] char peek() const { return at_ < end_ ? *at_ : '\0'; }
+  [[nodiscard]] char peek(const char* at) const { return at < end_ ? *at : '\0'; }
 
   /// Mostly there is none: one comparison then. The byte at the end is readable.
-  void skip_space() {
-    while (static_cast<unsigned char>(*at_) <= ' ' && at_ < end_ &&
-           (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
-      ++at_;
+  [[nodiscard]] const char* skip_space(const char* at) const {
+    while (static_cast<unsigned char>(*at) <= ' ' && at < end_ &&
+           (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+      ++at;
     }
+    return at;
   }
 
-  bool values();
-  [[gnu::always_inline]] inline bool key();
-  [[gnu::always_inline]] inline bool value();
-  [[gnu::always_inline]] inline bool close_until_next();
-  [[gnu::always_inline]] inline bool string(bool& escaped);
-  bool rest_of_string(const char* at, bool& escaped);
-  bool literal(std::string_view word, Kind kind, Node& node);
+  // The inlined ones move `at` along, and leave it where they fail.
+  bool values(const char*& at);
+  [[gnu::always_inline]] inline bool key(const char*& at);
+  [[gnu::always_inline]] inline bool value(const char*& at);
+  [[gnu::always_inline]] inline bool close_until_next(const char*& at);
+  [[gnu::always_inline]] inline bool string(const char*& at, bool& escaped);
+
+  // These return where to go on, nullptr when they fail.
+  const char* rest_of_string(const char* at);
+  const char* open(const char* at, Kind kind, Node& node);
+  const char* literal(const char* at, std::string_view word, Kind kind, Node& node);
+  bool close(const char* at);
   bool grow();
-  bool open(Kind kind, Node& node);
-  bool close();
   bool unknown_names_differ(const Frame& frame);
 
   const char* begin_ = nullptr;
-  const char* at_ = nullptr;
+  const char* stopped_ = nullptr;  ///< Where the walk ended.
   const char* end_ = nullptr;
   Document* document_ = nullptr;
   Node* nodes_ = nullptr;  ///< The document's table: size_ of capacity_ in use.
@@ -110,12 +114,10 @@ base::Result<void, WalkErrc> Document::Walker::run(Document& document) {
   nodes_ = document.nodes_.data();
   capacity_ = document.nodes_.size();
   size_ = 0;
-  begin_ = at_ = text.data();
+  begin_ = stopped_ = text.data();
   end_ = begin_ + text.size();
-  if (!text.empty()) {
-    skip_space();
-  }
-  if (at_ == end_) {
+  const char* at = text.empty() ? begin_ : skip_space(begin_);
+  if (at == end_) {
     return std::unexpected(WalkErrc::kEmpty);
   }
   if (text.size() > std::numeric_limits<uint32_t>::max()) {
@@ -124,49 +126,47 @@ base::Result<void, WalkErrc> Document::Walker::run(Document& document) {
   if (!simdjson::validate_utf8(text.data(), text.size())) {
     return std::unexpected(WalkErrc::kUtf8);
   }
-  if (!values()) {
+  const bool whole = values(at);
+  stopped_ = at;
+  if (!whole) {
     return std::unexpected(error_);
   }
-  skip_space();
-  if (at_ != end_) {
+  stopped_ = skip_space(at);
+  if (stopped_ != end_) {
     return std::unexpected(WalkErrc::kTrailing);
   }
   return {};
 }
 
 /// From one value to the next until the root is closed.
-bool Document::Walker::values() {
+bool Document::Walker::values(const char*& from) {
+  const char* at = from;  // In a register.
+  bool good = true;
   frame_ = frames_.data();
   do {
-    if (frame_->in_object) {
-      if (!key()) {
-        return false;
-      }
-    } else {
+    if (!frame_->in_object) {
       key_ = Key::kNone;
       key_begin_ = key_length_ = 0;
+    } else if (good = key(at); !good) {
+      break;
     }
     const Frame* const outer = frame_;
-    if (!value()) {
-      return false;
-    }
     // In a container that has just been opened the first value comes next.
-    if (frame_ == outer && !close_until_next()) {
-      return false;
-    }
-  } while (frame_ != frames_.data());
-  return true;
+    good = value(at) && (frame_ != outer || close_until_next(at));
+  } while (good && frame_ != frames_.data());
+  from = at;
+  return good;
 }
 
 /// Makes the node of the value at hand. Reads a scalar, an empty container, or the opening of a
 /// container up to its first value or name.
-bool Document::Walker::value() {
+bool Document::Walker::value(const char*& at) {
   if (size_ == capacity_ && !grow()) {
     return false;
   }
   // Written in place, field by field: a copy of a node just made would wait for its stores.
   Node& node = nodes_[size_];
-  node.begin = offset(at_);
+  node.begin = offset(at);
   node.key_begin = key_begin_;
   node.key_length = key_length_;
   node.parent = frame_->node;
@@ -175,47 +175,53 @@ bool Document::Walker::value() {
   node.key = key_;
   node.escaped = false;
   frame_->last = static_cast<NodeId>(size_++);
-  switch (peek()) {
+  const char* after = nullptr;
+  switch (peek(at)) {
     case '"': {
-      node.kind = Kind::kString;
       bool escaped = false;
-      if (!string(escaped)) {
+      if (!string(at, escaped)) {
         return false;
       }
+      node.kind = Kind::kString;
       node.escaped = escaped;
-      break;
+      node.end = offset(at);
+      return true;
     }
     case '{':
-      return open(Kind::kObject, node);
+      after = open(at, Kind::kObject, node);
+      break;
     case '[':
-      return open(Kind::kArray, node);
+      after = open(at, Kind::kArray, node);
+      break;
     case 't':
-      return literal("true", Kind::kTrue, node);
+      after = literal(at, "true", Kind::kTrue, node);
+      break;
     case 'f':
-      return literal("false", Kind::kFalse, node);
+      after = literal(at, "false", Kind::kFalse, node);
+      break;
     case 'n':
-      return literal("null", Kind::kNull, node);
+      after = literal(at, "null", Kind::kNull, node);
+      break;
     default: {
-      node.kind = Kind::kNumber;
-      const char* const after = skip_number(at_, end_);
+      after = skip_number(at, end_);
       if (after == nullptr) {
         return fail(WalkErrc::kSyntax);
       }
-      at_ = after;
+      node.kind = Kind::kNumber;
+      node.end = offset(after);
     }
   }
-  node.end = offset(at_);
-  return true;
+  at = after != nullptr ? after : at;
+  return after != nullptr;
 }
 
 /// Behind a value: closes what closes here and stops at the next value of what stays open.
-bool Document::Walker::close_until_next() {
+bool Document::Walker::close_until_next(const char*& at) {
   while (frame_ != frames_.data()) {
-    skip_space();
-    const char c = peek();
+    at = skip_space(at);
+    const char c = peek(at);
     if (c == ',') {
-      ++at_;
-      skip_space();
+      at = skip_space(at + 1);
       ++frame_->children;
       nodes_[frame_->last].next = static_cast<NodeId>(size_);
       return true;
@@ -223,27 +229,26 @@ bool Document::Walker::close_until_next() {
     if (c != (frame_->in_object ? '}' : ']')) {
       return fail(WalkErrc::kSyntax);
     }
-    ++at_;
-    if (!close()) {
+    ++at;
+    if (!close(at)) {
       return false;
     }
   }
   return true;
 }
 
-bool Document::Walker::open(Kind kind, Node& node) {
-  const auto depth = static_cast<size_t>(frame_ - frames_.data());
-  if (depth == kMaxDepth) {
-    return fail(WalkErrc::kDepth);
+const char* Document::Walker::open(const char* at, Kind kind, Node& node) {
+  if (frame_ == &frames_.back()) {
+    fail(WalkErrc::kDepth);
+    return nullptr;
   }
   node.kind = kind;
-  ++at_;
-  skip_space();
+  at = skip_space(at + 1);
   const bool is_object = kind == Kind::kObject;
-  if (peek() == (is_object ? '}' : ']')) {
-    ++at_;
-    node.end = offset(at_);
-    return true;
+  if (peek(at) == (is_object ? '}' : ']')) {
+    ++at;
+    node.end = offset(at);
+    return at;
   }
   const NodeId id = frame_->last;
   ++frame_;
@@ -254,29 +259,29 @@ bool Document::Walker::open(Kind kind, Node& node) {
     frame_->unknown = 0;
     frame_->seen = {};
   }
-  return true;
+  return at;
 }
 
-bool Document::Walker::close() {
+bool Document::Walker::close(const char* at) {
   const Frame& frame = *frame_--;
   Node& node = nodes_[frame.node];
-  node.end = offset(at_);
+  node.end = offset(at);
   node.children = frame.children;
   return !frame.in_object || frame.unknown < 2 || unknown_names_differ(frame) ||
          fail(WalkErrc::kDuplicateKey);
 }
 
 /// Reads a member's name, the colon and the space behind it.
-bool Document::Walker::key() {
-  if (peek() != '"') {
+bool Document::Walker::key(const char*& at) {
+  if (peek(at) != '"') {
     return fail(WalkErrc::kSyntax);
   }
-  const char* const begin = at_ + 1;
+  const char* const begin = at + 1;
   bool escaped = false;
-  if (!string(escaped)) {
+  if (!string(at, escaped)) {
     return false;
   }
-  const std::string_view name(begin, static_cast<size_t>(at_ - begin) - 1);
+  const std::string_view name(begin, static_cast<size_t>(at - begin) - 1);
   key_begin_ = offset(begin);
   key_length_ = static_cast<uint32_t>(name.size());
   if (!escaped) {
@@ -296,49 +301,50 @@ bool Document::Walker::key() {
     }
     word |= bit;
   }
-  skip_space();
-  if (peek() != ':') {
+  at = skip_space(at);
+  if (peek(at) != ':') {
     return fail(WalkErrc::kSyntax);
   }
-  ++at_;
-  skip_space();
+  at = skip_space(at + 1);
   return true;
 }
 
-bool Document::Walker::string(bool& escaped) {
-  const char* const at = find_special(at_ + 1, end_);
-  if (at < end_ && *at == '"') {
-    at_ = at + 1;
+bool Document::Walker::string(const char*& at, bool& escaped) {
+  const char* const special = find_special(at + 1, end_);
+  if (special < end_ && *special == '"') {
+    at = special + 1;
     return true;
   }
-  return rest_of_string(at, escaped);
+  const char* const after = rest_of_string(special);
+  if (after == nullptr) {
+    return fail(WalkErrc::kSyntax);
+  }
+  at = after;
+  escaped = true;
+  return true;
 }
 
-/// From a byte that is neither text nor the closing quote; at_ stays at the opening one until then.
-bool Document::Walker::rest_of_string(const char* at, bool& escaped) {
+/// From an escape, or what may not stand in a string, to behind the closing quote.
+const char* Document::Walker::rest_of_string(const char* at) {
   while (at < end_ && *at != '"') {
     at = *at == '\\' ? skip_escape(at) : nullptr;
     if (at == nullptr) {
-      return fail(WalkErrc::kSyntax);
+      return nullptr;
     }
-    escaped = true;
     at = find_special(at, end_);
   }
-  if (at >= end_) {
-    return fail(WalkErrc::kSyntax);
-  }
-  at_ = at + 1;
-  return true;
+  return at < end_ ? at + 1 : nullptr;
 }
 
-bool Document::Walker::literal(std::string_view word, Kind kind, Node& node) {
-  if (!std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(word)) {
-    return fail(WalkErrc::kSyntax);
+const char* Document::Walker::literal(const char* at, std::string_view word, Kind kind,
+                                      Node& node) {
+  if (!std::string_view(at, static_cast<size_t>(end_ - at)).starts_with(word)) {
+    fail(WalkErrc::kSyntax);
+    return nullptr;
   }
-  at_ += word.size();
   node.kind = kind;
-  node.end = offset(at_);
-  return true;
+  node.end = offset(at + word.size());
+  return at + word.size();
 }
 
 /// More room in the table, as far as its bound.
