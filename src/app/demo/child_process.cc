@@ -30,7 +30,7 @@ constexpr size_t kLineMax = size_t{1} << 20;
 [[noreturn]] void become(char* const* argv, int niceness, int out, int err) {
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
@@ -54,6 +54,7 @@ ChildProcess::ChildProcess(Command command, OnLine on_line)
   std::vector<std::string> words{program};
   words.insert(words.end(), command_.args.begin(), command_.args.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words) {
     argv.push_back(word.data());
   }
@@ -141,7 +142,7 @@ int ChildProcess::end(std::chrono::milliseconds patience) {
     exit_ = 128 + SIGKILL;
   }
   read_lines();
-  return *exit_;
+  return exit_.value_or(-1);
 }
 
 }  // namespace spillway::app

@@ -1,6 +1,7 @@
 #include "app/demo/demo.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -19,7 +20,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "app/demo/child_process.h"
@@ -57,7 +57,7 @@ Demo::Demo(DemoPlan plan, std::string programs, DemoView view)
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal_fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
@@ -151,9 +151,9 @@ std::string Demo::wait_for_start(ChildProcess& child, const bool& started) {
     if (!wait_for_output(100ms)) {
       return "interrupted";
     }
-    if (child.poll_exit()) {
+    if (const auto status = child.poll_exit()) {
       child.read_lines();
-      return fmt::format("{} ended at once with status {}", child.name(), *child.poll_exit());
+      return fmt::format("{} ended at once with status {}", child.name(), *status);
     }
     if (std::chrono::steady_clock::now() > until) {
       return fmt::format("{} did not start in time", child.name());

@@ -1,5 +1,6 @@
 #include "app/demo/demo_plan.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -9,7 +9,7 @@ namespace spillway::app {
 
 /// What a run of the demo does when. Times are seconds from the start of the load.
 struct DemoPlan {
-  static constexpr uint32_t kSecondsMin = 24;    ///< Less leaves no time to close again.
+  static constexpr uint32_t kSecondsMin = 30;    ///< Less leaves no time to close again.
   static constexpr uint32_t kSecondsFull = 120;  ///< From here on guards keep their own times.
 
   uint32_t seconds = kSecondsFull;

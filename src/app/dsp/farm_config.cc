@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/config/reader.h"
@@ -72,6 +73,7 @@ void read_price(ConfigReader& parent, Price& out) {
 
 void read_fault_parameters(ConfigReader& reader, Fault& fault) {
   std::vector<std::string_view> kinds;
+  kinds.reserve(workload::kFaultKinds);
   for (size_t i = 0; i < workload::kFaultKinds; ++i) {
     kinds.push_back(workload::to_string(static_cast<FaultKind>(i)));
   }

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "base/time.h"

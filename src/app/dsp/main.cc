@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -53,7 +54,7 @@ class StopSignals final : private spillway::net::ReadySink {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     reactor_.add(fd_, EPOLLIN, *this);
   }

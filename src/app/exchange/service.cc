@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <random>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,15 @@ std::string at_port(const std::string& listen, uint16_t port) {
   return listen_text(parse_listen(listen)->host, port);
 }
 
+bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
+  const auto all = [](const net::ServerLimits& limits) {
+    return std::tuple(limits.header_bytes, limits.header_count, limits.body_bytes, limits.pipeline,
+                      limits.worker_bytes, limits.connections, limits.header_timeout,
+                      limits.body_timeout, limits.idle_timeout, limits.write_timeout);
+  };
+  return all(a) == all(b);
+}
+
 // What is bound to threads and sockets that a reload leaves alone.
 std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
   std::vector<std::string> keys;
@@ -37,6 +47,8 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   };
   compare(a.listen == b.listen, "exchange.listen");
   compare(a.workers == b.workers, "exchange.workers");
+  compare(a.log_level == b.log_level, "exchange.log_level");
+  compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
   compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
               a.recorder.sample_ratio == b.recorder.sample_ratio,

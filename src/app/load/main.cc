@@ -6,7 +6,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -99,7 +98,7 @@ class StopSignals final : private spillway::net::ReadySink {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     reactor_.add(fd_, EPOLLIN, *this);
   }

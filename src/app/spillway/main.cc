@@ -23,6 +23,7 @@ struct Part {
 };
 
 constexpr std::array kParts{
+    Part{"demo", "watch an exchange, five DSPs and load; one DSP turns slow and comes back"},
     Part{"dsp", "a farm of fake DSPs that misbehave on order"},
     Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},
     Part{"explain", "say why each DSP of a recorded auction was asked, won or lost"},

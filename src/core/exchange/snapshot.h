@@ -17,53 +17,53 @@ enum class Check : uint8_t { kSkip, kWarn, kEnforce };
 
 /// Rules for the bids of one DSP; defaults are what any DSP can meet.
 struct BidChecks {
-  Check size = Check::kEnforce;          ///< w and h among the imp's sizes or ratios (loss 203).
-  Check secure = Check::kEnforce;        ///< No http: resource in a secure imp (207).
-  Check badv = Check::kEnforce;          ///< 205
-  Check bcat = Check::kEnforce;          ///< 209
-  Check battr = Check::kEnforce;         ///< 210
-  Check markup = Check::kEnforce;        ///< adm there (7).
-  Check deal = Check::kEnforce;          ///< dealid offered in the imp (4); private auctions (213).
-  bool allow_nurl_only = false;          ///< Without adm: nurl (win notice) or adid (preloaded) do.
-  bool require_crid = false;             ///< 8
-  bool require_mtype = false;            ///< 204
-  bool require_response_id = false;      ///< response.id equals request.id (3).
-  bool allow_duplicate_bid_id = false;   ///< Else the second bid with an id is refused (302).
-  bool currency_from_request_only = true;///< response.cur must be in request.cur (526).
-  base::Cpm price_cap{1'000'000'000};    ///< Above: loss 527. 1 000 units by default.
-  uint32_t bids_per_answer = 200;        ///< Further ones are dropped, counted.
-  uint32_t bids_per_seat_and_imp = 2;    ///< The best are kept.
-  uint32_t adm_bytes = 256 * 1024;       ///< Larger markup: loss 200.
+  Check size = Check::kEnforce;         ///< w and h among the imp's sizes or ratios (loss 203).
+  Check secure = Check::kEnforce;       ///< No http: resource in a secure imp (207).
+  Check badv = Check::kEnforce;         ///< 205
+  Check bcat = Check::kEnforce;         ///< 209
+  Check battr = Check::kEnforce;        ///< 210
+  Check markup = Check::kEnforce;       ///< adm there (7).
+  Check deal = Check::kEnforce;         ///< dealid offered in the imp (4); private auctions (213).
+  bool allow_nurl_only = false;         ///< Without adm: nurl (win notice) or adid (preloaded) do.
+  bool require_crid = false;            ///< 8
+  bool require_mtype = false;           ///< 204
+  bool require_response_id = false;     ///< response.id equals request.id (3).
+  bool allow_duplicate_bid_id = false;  ///< Else the second bid with an id is refused (302).
+  bool currency_from_request_only = true;  ///< response.cur must be in request.cur (526).
+  base::Cpm price_cap{1'000'000'000};      ///< Above: loss 527. 1 000 units by default.
+  uint32_t bids_per_answer = 200;          ///< Further ones are dropped, counted.
+  uint32_t bids_per_seat_and_imp = 2;      ///< The best are kept.
+  uint32_t adm_bytes = 256 * 1024;         ///< Larger markup: loss 200.
 };
 
 /// Where calls of one class of imps go.
 struct Endpoint {
   std::string region = "default";
-  std::string path = "display";          ///< Class of endpoint; the guard's key ends with it.
-  uint8_t media = 0xf;                   ///< Set of openrtb::MediaType it takes.
+  std::string path = "display";  ///< Class of endpoint; the guard's key ends with it.
+  uint8_t media = 0xf;           ///< Set of openrtb::MediaType it takes.
   std::string host;
   uint16_t port = 80;
-  std::string target = "/";              ///< Path and query of the URL.
-  std::string guard_key;                 ///< dsp/region/path
-  resilience::Settings guard;            ///< Inherited settings, flattened.
+  std::string target = "/";    ///< Path and query of the URL.
+  std::string guard_key;       ///< dsp/region/path
+  resilience::Settings guard;  ///< Inherited settings, flattened.
 };
 
 /// Which auctions a DSP is asked in. Empty lists allow all.
 struct Routing {
-  std::vector<std::string> countries;    ///< Upper case, as in device.geo.country.
-  std::vector<openrtb::Size> sizes;      ///< At least one size of the imp must be among them.
+  std::vector<std::string> countries;  ///< Upper case, as in device.geo.country.
+  std::vector<openrtb::Size> sizes;    ///< At least one size of the imp must be among them.
   std::vector<std::string> publishers_allow, publishers_deny;
-  double share_ratio = 1.0;              ///< Share of the auctions it qualifies for.
+  double share_ratio = 1.0;  ///< Share of the auctions it qualifies for.
 };
 
 struct DspConfig {
   std::string name;
-  std::string seat;                      ///< For answers without a seat; the name by default.
-  std::string openrtb = "2.6";           ///< "2.5" or "2.6": version header.
-  std::vector<Endpoint> endpoints;       ///< At least one.
+  std::string seat;                 ///< For answers without a seat; the name by default.
+  std::string openrtb = "2.6";      ///< "2.5" or "2.6": version header.
+  std::vector<Endpoint> endpoints;  ///< At least one.
   Routing routing;
   BidChecks checks;
-  uint32_t max_connections = 256;        ///< Of the process.
+  uint32_t max_connections = 256;  ///< Of the process.
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
@@ -73,12 +73,12 @@ struct DspConfig {
 enum class Fallback : uint8_t { kPass, kHouse };
 
 struct Account {
-  std::string publisher;                 ///< site/app/dooh .publisher.id; "" is the default account.
+  std::string publisher;  ///< site/app/dooh .publisher.id; "" is the default account.
   Fallback on_no_bid = Fallback::kPass;
   Fallback on_degraded = Fallback::kHouse;
   Fallback on_shed = Fallback::kHouse;
-  bool no_bid_as_200 = false;            ///< Else 204.
-  int auction = 1;                       ///< 1 first price, 2 second price, when the request says none.
+  bool no_bid_as_200 = false;  ///< Else 204.
+  int auction = 1;             ///< 1 first price, 2 second price, when the request says none.
   int64_t second_price_increment_micros = 10'000;
   base::Duration response_margin = std::chrono::milliseconds(5);
 };
@@ -99,14 +99,14 @@ struct Timing {
 
 /// One validated configuration, immutable, shared by all auctions that began under it.
 struct Snapshot {
-  std::vector<DspConfig> dsps;           ///< In order of name.
-  std::vector<Account> accounts;         ///< The default account first.
+  std::vector<DspConfig> dsps;    ///< In order of name.
+  std::vector<Account> accounts;  ///< The default account first.
   std::vector<HouseAd> house_ads;
   openrtb::RequestPolicy request_policy;
   Timing timing;
   std::string house_seat = "house";
-  std::string text;                      ///< The configuration file's bytes, for the recorder.
-  uint64_t hash = 0;                     ///< Of `text`.
+  std::string text;   ///< The configuration file's bytes, for the recorder.
+  uint64_t hash = 0;  ///< Of `text`.
 
   /// The account of a publisher id; the default when there is none of its own.
   [[nodiscard]] const Account& account_of(std::string_view publisher) const;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -76,21 +77,20 @@ std::vector<Problem> validate(const Fault& fault) {
   return problems;
 }
 
-FaultSchedule::FaultSchedule(std::vector<Fault> faults, base::Instant start) {
-  for (auto& fault : faults) {
+FaultSchedule::FaultSchedule(const std::vector<Fault>& faults, base::Instant start) {
+  for (const auto& fault : faults) {
     const base::Instant from = after(start, fault.from);
     const base::Instant to = after(start, fault.to);
-    scheduled_.push_back({.fault = std::move(fault), .from = from, .to = to});
+    scheduled_.push_back({.fault = fault, .from = from, .to = to});
   }
 }
 
-bool FaultSchedule::inject(Fault fault, base::Instant now, base::Duration lasting) {
+bool FaultSchedule::inject(const Fault& fault, base::Instant now, base::Duration lasting) {
   std::erase_if(operator_, [&](const Entry& entry) { return entry.to <= now; });
   if (operator_.size() >= kOperatorFaults) {
     return false;
   }
-  operator_.insert(operator_.begin(),
-                   {.fault = std::move(fault), .from = now, .to = after(now, lasting)});
+  operator_.insert(operator_.begin(), {.fault = fault, .from = now, .to = after(now, lasting)});
   return true;
 }
 

@@ -60,11 +60,11 @@ class FaultSchedule {
  public:
   static constexpr size_t kOperatorFaults = 64;
 
-  FaultSchedule(std::vector<Fault> faults, base::Instant start);
+  FaultSchedule(const std::vector<Fault>& faults, base::Instant start);
 
   /// Adds a fault from `now` for `lasting` (kNever-like max(): until cleared); its own times are
   /// not used. Returns false when there are too many.
-  bool inject(Fault fault, base::Instant now, base::Duration lasting);
+  bool inject(const Fault& fault, base::Instant now, base::Duration lasting);
 
   /// Ends all operator faults, and with `scheduled` the schedule too.
   void clear(bool scheduled);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/call_result.h"
+#include "base/time.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 

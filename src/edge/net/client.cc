@@ -1,6 +1,5 @@
 #include "net/client.h"
 
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +85,7 @@ void Client::remove_target(TargetId target) {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are the contract
 uint64_t Client::call(TargetId target, std::string_view method, std::string_view path,
                       std::string_view extra_headers, std::span<const std::string_view> body,
                       const CallDeadlines& deadlines, uint64_t tag, CallListener& listener) {

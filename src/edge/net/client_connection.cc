@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -119,7 +118,7 @@ void ClientConnection::on_ready(uint32_t epoll_events) {
 
 void ClientConnection::connected() {
   int error = 0;
-  socklen_t size = sizeof error;
+  socklen_t size = sizeof error;  // NOLINT(misc-include-cleaner)
   getsockopt(stream_.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     target_.connect_failed(*this, error);

@@ -21,14 +21,14 @@ class ClientTarget;
 
 /// One connection to a peer: connecting, then idle, busy with one call, or draining the late answer
 /// of a call that is settled already.
-class ClientConnection final : public ReadySink, private Timer {
+class ClientConnection : public ReadySink, private Timer {
  public:
   enum class State : uint8_t { kConnecting, kIdle, kBusy, kDraining, kDead };
 
   ClientConnection(ClientTarget& target, const SocketAddress& address);
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
-  ~ClientConnection();
+  virtual ~ClientConnection();
 
   /// Begins to connect; errno of what fails at once, else 0.
   int connect(const SocketAddress& address);

@@ -114,14 +114,7 @@ void ClientCore::settle(Call& call, std::string_view body, bool draining) {
     call.cancel();
     call.settled = true;
     call.connection = nullptr;
-    if (deferred_.empty()) {
-      reactor.defer([mail = mail_] {
-        if (mail->core != nullptr) {
-          mail->core->settle_deferred();
-        }
-      });
-    }
-    deferred_.push_back(call.id);
+    settle_later(call.id);
     return;
   }
   CallListener* const listener = call.listener;
@@ -129,6 +122,17 @@ void ClientCore::settle(Call& call, std::string_view body, bool draining) {
   const base::CallResult result = call.result;
   release(call);
   listener->on_answer(tag, result, body, draining);
+}
+
+void ClientCore::settle_later(uint64_t id) {
+  deferred_.push_back(id);
+  if (deferred_.size() == 1) {
+    reactor.defer([mail = mail_] {
+      if (mail->core != nullptr) {
+        mail->core->settle_deferred();
+      }
+    });
+  }
 }
 
 void ClientCore::settle_deferred() {

@@ -98,6 +98,7 @@ class ClientCore {
 
  private:
   void free_dead();
+  void settle_later(uint64_t id);
   void settle_deferred();
 
   std::vector<std::unique_ptr<Call>> calls_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +31,7 @@ constexpr base::Duration kAddressBackoff = std::chrono::seconds(1);
 constexpr base::Duration kFailedLookUpRetry = std::chrono::seconds(1);
 
 std::string host_header(const TargetSettings& settings) {
-  const bool bare6 = settings.host.find(':') != std::string::npos;
+  const bool bare6 = settings.host.contains(':');
   std::string line = "Host: " + (bare6 ? "[" + settings.host + "]" : settings.host);
   if (settings.port != 80) {
     line += ":" + std::to_string(settings.port);

@@ -23,14 +23,14 @@ namespace spillway::net {
 /// max_connections and max_handshakes allow, and the call waits in a FIFO for whichever connection
 /// is free first. With all connections in use it is refused at once; behind busy handshakes at
 /// most 64 calls wait.
-class ClientTarget final : private Timer {
+class ClientTarget : private Timer {
  public:
-  ClientTarget(ClientCore& core, TargetId id, TargetSettings settings);
+  ClientTarget(ClientCore& owner, TargetId id, TargetSettings initial);
   ClientTarget(const ClientTarget&) = delete;
   ClientTarget& operator=(const ClientTarget&) = delete;
-  ~ClientTarget();
+  virtual ~ClientTarget();
 
-  void change(TargetSettings settings);
+  void change(TargetSettings next);
   void remove();
 
   void start(Call& call);
@@ -65,8 +65,8 @@ class ClientTarget final : private Timer {
  private:
   struct Peer {
     SocketAddress address;
-    uint64_t key;
-    uint64_t rank;  ///< Rendezvous hash with this worker's seed.
+    uint64_t key = 0;
+    uint64_t rank = 0;  ///< Rendezvous hash with this worker's seed.
     base::Instant failed_until{};
   };
 

@@ -225,7 +225,7 @@ std::vector<AnswerRow> answer_rows() {
 
 TEST_F(ClientTest, EveryAnswerIsFramedAsTheRulesSay) {
   const std::vector<AnswerRow> rows = answer_rows();
-  script([&] {
+  script([this, rows] {
     for (size_t i = 0; i < rows.size() * 2; ++i) {
       const AnswerRow& row = rows[i / 2];
       RawSocket socket = listener_.accept();
@@ -604,7 +604,7 @@ TEST_F(ClientTest, RetryAfterIsReadAndClamped) {
       {"99999999999999999999", 300s},
       {"Wed, 21 Oct 2015 07:28:00 GMT", 0s},
       {"Fri, 31 Dec 2100 23:59:59 GMT", 300s}};
-  script([&] {
+  script([this, rows] {
     RawSocket socket = listener_.accept();
     for (const auto& [value, expected] : rows) {
       socket.receive_message();

@@ -196,6 +196,8 @@ void HttpParser::on_body(const char* data, size_t size) {
   body_size_ += size;
 }
 
+// start() fills the optional of the parser's kind, and must come first.
+// NOLINTBEGIN(bugprone-unchecked-optional-access)
 template <typename Parser>
 HttpParser::Progress HttpParser::drive(Parser& parser, size_t size) {
   do {
@@ -267,6 +269,8 @@ bool HttpParser::keep_alive() const {
   return kind_ == Kind::kRequest ? grammar_->request->keep_alive()
                                  : grammar_->response->keep_alive();
 }
+
+// NOLINTEND(bugprone-unchecked-optional-access)
 
 std::string_view HttpParser::body(const char* message) const {
   return {message + (body_size_ != 0 ? body_at_ : header_bytes_), body_size_};

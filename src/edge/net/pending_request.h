@@ -27,7 +27,7 @@ struct PendingRequest {
   BufferRef buffer;  ///< What the request's views point into.
   std::vector<Header> headers;
   Request request;
-  std::array<char, 64> peer;
+  std::array<char, 64> peer{};
 
   base::Instant deadline = base::kNever;
   std::move_only_function<void()> gone;

@@ -52,7 +52,7 @@ constexpr auto kReasons =
                                                           {504, "Gateway Timeout"}});
 
 void append_number(std::string& out, size_t number) {
-  std::array<char, 20> text;
+  std::array<char, 20> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   out.append(text.data(), static_cast<size_t>(end - text.data()));
 }

@@ -77,6 +77,8 @@ Server::Server(std::string_view address, const ServerLimits& limits, std::vector
                                  });
 }
 
+// Posting may throw when memory is gone; ending the process is right then.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 Server::~Server() {
   if (body_->workers.empty()) {
     return;

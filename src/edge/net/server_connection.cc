@@ -287,7 +287,7 @@ void ServerConnection::on_end() {
 }
 
 void ServerConnection::discard() {
-  std::array<char, 16 * 1024> scratch;
+  std::array<char, 16 * 1024> scratch{};
   const IoResult result = stream_.read(scratch.data(), scratch.size());
   if (result.state == IoResult::State::kBlocked) {
     return;

@@ -24,12 +24,12 @@ class ServerWorker;
 /// connection holds no buffer. After a refusal or a last answer it *lingers*: our side is shut, up
 /// to 256 KiB and 1 s of the caller's bytes are read and dropped, so that a reset does not overtake
 /// the answer.
-class ServerConnection final : public ReadySink, private Timer {
+class ServerConnection : public ReadySink, private Timer {
  public:
   ServerConnection(ServerWorker& worker, UniqueFd socket, std::string peer);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
-  ~ServerConnection();
+  virtual ~ServerConnection();
 
   void open(size_t index);
   /// Ends it now; requests in work are told that their caller is gone.

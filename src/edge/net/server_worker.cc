@@ -1,5 +1,6 @@
 #include "net/server_worker.h"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>

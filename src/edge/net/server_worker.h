@@ -30,7 +30,7 @@ struct ServerShared {
 /// thread but `load`.
 class ServerWorker {
  public:
-  ServerWorker(ServerShared& shared, Reactor& reactor, Handler handler);
+  ServerWorker(ServerShared& common, Reactor& own_reactor, Handler request_handler);
   ServerWorker(const ServerWorker&) = delete;
   ServerWorker& operator=(const ServerWorker&) = delete;
   ~ServerWorker();

@@ -1,8 +1,8 @@
 // The writing half of ServerConnection, and Reply.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -96,7 +96,7 @@ void ServerConnection::pump() {
 
 void ServerConnection::flush() {
   while (!dead_ && !blocked_ && !lingering_ && first_ != nullptr && first_->answered) {
-    std::array<iovec, kPartsPerWrite> parts;
+    std::array<iovec, kPartsPerWrite> parts{};
     size_t count = 0;
     size_t total = 0;
     for (PendingRequest* request = first_;

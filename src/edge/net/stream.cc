@@ -62,7 +62,7 @@ bool split_address(std::string_view text, std::string& host, std::string& port) 
   std::string_view name = text.substr(0, colon);
   if (name.starts_with('[') && name.ends_with(']')) {
     name = name.substr(1, name.size() - 2);
-  } else if (name.find(':') != std::string_view::npos) {
+  } else if (name.contains(':')) {
     return false;
   }
   host = name;
