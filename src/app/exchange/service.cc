@@ -256,6 +256,7 @@ std::string Service::metrics() {
                         .workers = workers_,
                         .server = *server_,
                         .recorder = recorder_,
+                        .bid_alerts = bid_alerts_,
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
@@ -279,6 +280,7 @@ void Service::on_timer(base::Instant now) {
   std::vector<resilience::Transition> transitions;
   registry_.tick(now, transitions);
   log_transitions(transitions);
+  bid_alerts_.tick(now, stats_, log_);
   if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
     clean_ = stopped_cleanly();
     control_.stop();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/config/exchange_config.h"
+#include "app/exchange/bid_alerts.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/signals.h"
 #include "app/exchange/worker.h"
@@ -63,7 +64,8 @@ class Service final : private net::Timer, private SignalSink {
   observe::Log log_;
   Recorder recorder_;
   resilience::Registry registry_;
-  std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>> stats_;  // [worker][key]
+  EndpointStatsTable stats_;
+  BidAlerts bid_alerts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
