@@ -272,6 +272,8 @@ void write_process(const MetricSources& sources, MetricsPage& page) {
   page.counter("spillway_exchange_recorder_dropped_total",
                "Sampled auctions that found the recorder's queue full.", {},
                sources.recorder.dropped());
+  page.counter("spillway_exchange_recorder_lost_total", "Sampled auctions of failed writes.", {},
+               sources.recorder.lost());
   page.counter("spillway_exchange_recorder_write_errors_total", "Failed writes of the log.", {},
                sources.recorder.write_errors());
   page.counter("spillway_exchange_log_dropped_total", "Log events dropped at a full queue.", {},

@@ -281,12 +281,24 @@ void Service::on_timer(base::Instant now) {
   registry_.tick(now, transitions);
   log_transitions(transitions);
   bid_alerts_.tick(now, stats_, log_);
+  complain_of_recorder(now);
   if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
     clean_ = stopped_cleanly();
     control_.stop();
     return;
   }
   control_.timers().arm(*this, now + kTick);
+}
+
+// A full disk is said once a minute, not once a write.
+void Service::complain_of_recorder(base::Instant now) {
+  if (recorder_.write_errors() == recorder_errors_said_ || now < recorder_silent_until_) {
+    return;
+  }
+  recorder_errors_said_ = recorder_.write_errors();
+  recorder_silent_until_ = now + 1min;
+  log_.event(observe::Level::kError, "event=recorder_write_failed failed_writes={} lost={}",
+             recorder_errors_said_, recorder_.lost());
 }
 
 void Service::on_signal(int number) {
