@@ -16,6 +16,7 @@
 #include "app/config/units.h"
 #include "app/config/url.h"
 #include "base/time.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {
@@ -58,6 +59,14 @@ void warn_of_endpoint(const EndpointPlan& plan, uint32_t workers, const MachineL
   }
 }
 
+/// The most that both contracts let through to one endpoint; 0 when there is none.
+uint32_t contracted_qps(const exchange::DspConfig& dsp, const exchange::Endpoint& endpoint) {
+  if (dsp.qps == 0 || endpoint.guard.qps == 0) {
+    return std::max(dsp.qps, endpoint.guard.qps);
+  }
+  return std::min(dsp.qps, endpoint.guard.qps);
+}
+
 }  // namespace
 
 uint32_t connections_of_worker(uint32_t max_connections, uint32_t workers, uint32_t worker) {
@@ -74,7 +83,8 @@ ConnectionPlan plan_connections(const ExchangeConfig& config, const MachineLimit
       EndpointPlan entry;
       entry.key = endpoint.guard_key;
       entry.peer = listen_text(endpoint.host, endpoint.port);
-      entry.qps = config.expected[i].qps != 0 ? config.expected[i].qps : endpoint.guard.qps;
+      entry.qps =
+          config.expected[i].qps != 0 ? config.expected[i].qps : contracted_qps(dsp, endpoint);
       entry.latency = config.expected[i].latency;
       entry.in_flight_mean = entry.qps * seconds(entry.latency);
       entry.in_flight_worst = entry.qps * seconds(snapshot.timing.tmax_default);

@@ -186,6 +186,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
         guard.set_settings(endpoint.guard);
         slots.push_back({.guard = &guard, .stats = &stats_of(worker, endpoint.guard_key)});
       }
+      registry_.set_contract(dsp.name, dsp.qps);
     }
     workers_[worker]->deploy(std::move(deployment));
   }
