@@ -207,6 +207,15 @@ TEST(ExchangeConfig, RefusesUrlsThatCouldBreakOutOfARequestLine) {
   EXPECT_EQ(url->target, "/?q=1");
 }
 
+TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
+  const auto config =
+      good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
+  EXPECT_EQ(callers_within(config, 1'000'000), 10'000U);
+  EXPECT_EQ(callers_within(config, 1'024), 1'024U - 300 - 100 - 64);
+  EXPECT_EQ(callers_within(config, 200), 50U);
+  EXPECT_EQ(callers_within(config, 0), 1U);
+}
+
 TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
   const auto config = good(R"(
 exchange: { workers: 4, limits: { connections: 10 } }
