@@ -14,10 +14,13 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
+#include "app/config/plan.h"
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
@@ -47,6 +50,11 @@ uint64_t random_seed() {
 std::string at_port(const std::string& listen, uint16_t port) {
   const auto address = parse_listen(listen);
   return listen_text(address ? address->host : listen, port);
+}
+
+uint64_t open_files() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
 }
 
 bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
@@ -119,7 +127,15 @@ void Service::open_listeners() {
                        w->on_request(request, std::move(reply));
                      }});
   }
-  server_ = std::make_unique<net::Server>(config_->listen, config_->limits, std::move(parts));
+  net::ServerLimits for_callers = config_->limits;
+  for_callers.connections = callers_within(*config_, open_files());
+  if (for_callers.connections < config_->limits.connections) {
+    log_.event(observe::Level::kWarn,
+               "event=connections_reduced key=exchange.limits.connections configured={} taken={} "
+               "open_files={}",
+               config_->limits.connections, for_callers.connections, open_files());
+  }
+  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts));
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
@@ -133,7 +149,7 @@ void Service::open_listeners() {
                        observe::answer_admin(all, request, std::move(reply));
                      }});
   net::ServerLimits limits;
-  limits.connections = 100;
+  limits.connections = kAdminConnections;
   admin_ = std::make_unique<net::Server>(config_->admin_listen, limits, std::move(control));
   error_ = admin_->error();
 }
