@@ -70,7 +70,7 @@ constexpr uint64_t hash(Packed name) {
 /// Perfect hash by displacement: a bucket's shift moves all of its names to free slots. Found by
 /// the compiler, so a new name in the list needs nothing else.
 struct Table {
-  std::array<uint16_t, kBuckets> shift{};
+  std::array<uint8_t, kBuckets> shift{};
   std::array<uint16_t, kSlots> slot{};
   std::array<Packed, kKeys> packed{};
   bool complete = true;
@@ -83,7 +83,7 @@ constexpr size_t slot_of(uint64_t hash, uint64_t shift) {
 }
 
 constexpr bool place(Table& table, const std::array<uint64_t, kKeys>& hashes, size_t bucket,
-                     uint16_t shift) {
+                     uint8_t shift) {
   std::array<size_t, kKeys> taken{};
   size_t count = 0;
   for (size_t key = 2; key < kKeys; ++key) {
@@ -112,7 +112,7 @@ constexpr Table build() {
     hashes[key] = hash(table.packed[key]);
   }
   for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
-    uint16_t shift = 0;
+    uint8_t shift = 0;
     while (shift < 64 && !place(table, hashes, bucket, shift)) {
       ++shift;
     }
