@@ -1,8 +1,17 @@
-#include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "exchange_process.h"
-#include "fake_dsp.h"
+#include "e2e/exchange_process.h"
+#include "e2e/fake_dsp.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

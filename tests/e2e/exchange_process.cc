@@ -1,18 +1,33 @@
-#include "exchange_process.h"
+#include "e2e/exchange_process.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <ios>
+#include <map>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/poll.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

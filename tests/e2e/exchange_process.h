@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "sockets.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 

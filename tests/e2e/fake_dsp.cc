@@ -1,12 +1,16 @@
-#include "fake_dsp.h"
+#include "e2e/fake_dsp.h"
 
-#include <algorithm>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "sockets.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 

@@ -1,13 +1,21 @@
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
-#include "exchange_process.h"
-#include "fake_dsp.h"
+#include "e2e/exchange_process.h"
+#include "e2e/fake_dsp.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

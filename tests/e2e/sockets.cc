@@ -1,14 +1,19 @@
-#include "sockets.h"
+#include "e2e/sockets.h"
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
+#include <asm-generic/socket.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace spillway::e2e {

@@ -1,15 +1,25 @@
 // The shared requests and answers through the whole program.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <ios>
 #include <iterator>
+#include <map>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "exchange_process.h"
-#include "fake_dsp.h"
+#include "e2e/exchange_process.h"
+#include "e2e/fake_dsp.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

@@ -2,13 +2,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "app/config/exchange_config.h"
 #include "app/config/guard_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "exchange/snapshot.h"
+#include "openrtb/validate.h"
+#include "resilience/settings.h"
 
 namespace spillway::app {
 namespace {
@@ -120,10 +133,12 @@ struct Inherited {
 
 void settle_guard(ConfigReader& reader, const Inherited& inherited,
                   const resilience::SettingsPatch& own, exchange::Endpoint& out) {
-  static const resilience::SettingsPatch kNothing;
+  static const resilience::SettingsPatch nothing;
   const auto region = inherited.regions.find(out.region);
-  const auto* region_patch = region == inherited.regions.end() ? &kNothing : &region->second;
+  const auto* region_patch = region == inherited.regions.end() ? &nothing : &region->second;
   out.guard = flatten({&inherited.defaults, &inherited.dsp, region_patch, &own});
+  // The contract of the whole DSP is kept beside its endpoints: see DspConfig::qps.
+  out.guard.qps = own.qps.value_or(region_patch->qps.value_or(0));
   for (const auto& problem : resilience::validate(out.guard)) {
     reader.problem(
         "", fmt::format("its guard settings as inherited: {}: {}", problem.key, problem.what));
@@ -170,20 +185,6 @@ void read_endpoints(ConfigReader& reader, const Inherited& inherited, exchange::
   }
 }
 
-// The contract is the DSP's, guards are its endpoints': each gets an equal part, so that the sum
-// never passes what was signed.
-void deal_contract(exchange::DspConfig& dsp, bool has_qps) {
-  if (!has_qps) {
-    return;
-  }
-  const auto parts = static_cast<uint32_t>(dsp.endpoints.size());
-  for (auto& endpoint : dsp.endpoints) {
-    if (endpoint.guard.qps != 0 && parts > 1) {
-      endpoint.guard.qps = std::max(1U, endpoint.guard.qps / parts);
-    }
-  }
-}
-
 }  // namespace
 
 uint8_t read_media(ConfigReader& reader, std::string_view key, uint8_t fallback) {
@@ -225,11 +226,8 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   auto guard = reader.section("guard");
   read_guard(guard, inherited.dsp);
   guard.finish();
-  uint32_t qps = 0;
-  reader.read("qps", qps, 0, 10'000'000);
-  if (reader.has("qps")) {
-    inherited.dsp.qps = qps;
-  }
+  out.qps = inherited.dsp.qps.value_or(defaults.qps.value_or(0));
+  reader.read("qps", out.qps, 0, 10'000'000);
   uint32_t max_in_flight = 0;
   reader.read("max_in_flight", max_in_flight, 0, 100'000);
   if (reader.has("max_in_flight")) {
@@ -242,7 +240,6 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
     region.finish();
   }
   read_endpoints(reader, inherited, out);
-  deal_contract(out, reader.has("qps"));
   read_routing(reader.section("routing"), out.routing);
   read_checks(reader.section("checks"), out.checks);
   reader.read("max_connections", out.max_connections, 1, 20'000);

@@ -1,15 +1,27 @@
 #include "app/config/exchange_config.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/config/dsp_config.h"
 #include "app/config/guard_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
 #include "base/hash.h"
+#include "base/money.h"
+#include "exchange/snapshot.h"
+#include "net/server.h"
+#include "openrtb/validate.h"
+#include "resilience/settings.h"
 
 namespace spillway::app {
 namespace {
@@ -260,7 +272,12 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
                  "names neither dsps nor house_ads: there is nobody to ask and nothing to show");
   }
   root.finish();
-  std::ranges::stable_sort(problems, {}, &ConfigProblem::line);
+  // In order of line; problems of one line stay in the order they were found.
+  for (auto next = problems.begin(); next != problems.end(); ++next) {
+    const auto place =
+        std::ranges::upper_bound(problems.begin(), next, next->line, {}, &ConfigProblem::line);
+    std::rotate(place, next, next + 1);
+  }
   config.snapshot.text = text;
   config.snapshot.hash = base::hash64(text);
   return config;

@@ -1,15 +1,20 @@
 #include "app/config/exchange_config.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "app/config/plan.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "exchange/snapshot.h"
 
 namespace spillway::app {
 namespace {
@@ -98,15 +103,32 @@ dsps:
   EXPECT_EQ(endpoints[2].guard.slow_floor, 50ms);
 }
 
-TEST(ExchangeConfig, DealsAContractSoThatEndpointsTogetherKeepIt) {
+TEST(ExchangeConfig, KeepsTheContractOfADspApartFromThoseOfItsEndpoints) {
   const auto config = good(R"(
+guards: { qps: 500 }
 dsps:
   - name: a
     qps: 101
-    endpoints: [{ url: "http://h/d" }, { url: "http://h/v", path: video }]
+    guard: { qps: 400 }
+    regions: { eu: { guard: { qps: 30 } } }
+    endpoints:
+      - { url: "http://h/d" }
+      - { url: "http://h/v", path: video, guard: { qps: 40 } }
+      - { url: "http://h/e", region: eu }
+  - { name: b, endpoint: "http://h/", guard: { qps: 200 } }
+  - { name: c, endpoint: "http://h/" }
 )");
-  EXPECT_EQ(config.snapshot.dsps[0].endpoints[0].guard.qps, 50U);
-  EXPECT_EQ(config.snapshot.dsps[0].endpoints[1].guard.qps, 50U);
+  const auto& dsps = config.snapshot.dsps;
+  EXPECT_EQ(dsps[0].qps, 101U);
+  EXPECT_EQ(dsps[0].endpoints[0].guard.qps, 0U);
+  EXPECT_EQ(dsps[0].endpoints[1].guard.qps, 40U);
+  EXPECT_EQ(dsps[0].endpoints[2].guard.qps, 30U);
+  EXPECT_EQ(dsps[1].qps, 200U);
+  EXPECT_EQ(dsps[1].endpoints[0].guard.qps, 0U);
+  EXPECT_EQ(dsps[2].qps, 500U);
+  const auto plan = plan_connections(config, {});
+  EXPECT_EQ(plan.endpoints[0].qps, 101U);
+  EXPECT_EQ(plan.endpoints[1].qps, 40U);
 }
 
 TEST(ExchangeConfig, BeginsEveryAccountAsTheDefaultOne) {

@@ -1,11 +1,22 @@
 #include "app/config/plan.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "app/config/exchange_config.h"
 #include "app/config/units.h"
 #include "app/config/url.h"
+#include "base/time.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {
@@ -48,6 +59,14 @@ void warn_of_endpoint(const EndpointPlan& plan, uint32_t workers, const MachineL
   }
 }
 
+/// The most that both contracts let through to one endpoint; 0 when there is none.
+uint32_t contracted_qps(const exchange::DspConfig& dsp, const exchange::Endpoint& endpoint) {
+  if (dsp.qps == 0 || endpoint.guard.qps == 0) {
+    return std::max(dsp.qps, endpoint.guard.qps);
+  }
+  return std::min(dsp.qps, endpoint.guard.qps);
+}
+
 }  // namespace
 
 uint32_t connections_of_worker(uint32_t max_connections, uint32_t workers, uint32_t worker) {
@@ -64,7 +83,8 @@ ConnectionPlan plan_connections(const ExchangeConfig& config, const MachineLimit
       EndpointPlan entry;
       entry.key = endpoint.guard_key;
       entry.peer = listen_text(endpoint.host, endpoint.port);
-      entry.qps = config.expected[i].qps != 0 ? config.expected[i].qps : endpoint.guard.qps;
+      entry.qps =
+          config.expected[i].qps != 0 ? config.expected[i].qps : contracted_qps(dsp, endpoint);
       entry.latency = config.expected[i].latency;
       entry.in_flight_mean = entry.qps * seconds(entry.latency);
       entry.in_flight_worst = entry.qps * seconds(snapshot.timing.tmax_default);
@@ -109,6 +129,7 @@ std::string plan_text(const ConnectionPlan& plan) {
 
 std::string plan_json(const ConnectionPlan& plan) {
   std::vector<std::string> endpoints;
+  endpoints.reserve(plan.endpoints.size());
   for (const auto& entry : plan.endpoints) {
     endpoints.push_back(fmt::format(
         R"({{"key":{},"peer":{},"qps":{},"latency_ms":{:.3f},"in_flight_mean":{:.3f},)"
@@ -117,6 +138,7 @@ std::string plan_json(const ConnectionPlan& plan) {
         entry.in_flight_mean, entry.in_flight_worst, entry.max_connections, entry.per_worker));
   }
   std::vector<std::string> warnings;
+  warnings.reserve(plan.warnings.size());
   for (const auto& warning : plan.warnings) {
     warnings.push_back(json_string(warning));
   }

@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
+#include <fmt/core.h>
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
+#include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
 #include "app/config/units.h"
-#include "base/decimal.h"
+#include "base/money.h"
+#include "base/time.h"
 
 namespace spillway::app {
 namespace {

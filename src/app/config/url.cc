@@ -2,9 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/result.h"
 
 namespace spillway::app {
 namespace {

@@ -28,6 +28,7 @@ class FlightOwner {
 
 /// One auction from its request to the last answer of a DSP: what the pure Auction needs kept for
 /// it. Belongs to one worker, and is used again with its memory.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): never deleted through a base.
 class Flight final : public net::Timer {
  public:
   explicit Flight(FlightOwner& owner) : owner_(owner) {}

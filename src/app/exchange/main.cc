@@ -1,14 +1,20 @@
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
+#include "app/config/reader.h"
 #include "app/exchange/service.h"
 #include "openrtb/document.h"
 

@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "app/exchange/stats.h"
+#include "base/histogram.h"
+#include "exchange/auction.h"
 #include "observe/metrics_page.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::app {
 namespace {
@@ -263,6 +272,8 @@ void write_process(const MetricSources& sources, MetricsPage& page) {
   page.counter("spillway_exchange_recorder_dropped_total",
                "Sampled auctions that found the recorder's queue full.", {},
                sources.recorder.dropped());
+  page.counter("spillway_exchange_recorder_lost_total", "Sampled auctions of failed writes.", {},
+               sources.recorder.lost());
   page.counter("spillway_exchange_recorder_write_errors_total", "Failed writes of the log.", {},
                sources.recorder.write_errors());
   page.counter("spillway_exchange_log_dropped_total", "Log events dropped at a full queue.", {},

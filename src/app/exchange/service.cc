@@ -1,16 +1,36 @@
 #include "app/exchange/service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <signal.h>
 
 #include "app/config/config_file.h"
+#include "app/config/exchange_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "app/exchange/deployment.h"
 #include "app/exchange/metrics.h"
+#include "app/exchange/signals.h"
+#include "app/exchange/stats.h"
+#include "app/exchange/worker.h"
+#include "base/time.h"
+#include "net/http.h"
+#include "net/server.h"
+#include "observe/admin.h"
+#include "observe/log.h"
+#include "resilience/guard.h"
 
 namespace spillway::app {
 namespace {
@@ -25,7 +45,8 @@ uint64_t random_seed() {
 }
 
 std::string at_port(const std::string& listen, uint16_t port) {
-  return listen_text(parse_listen(listen)->host, port);
+  const auto address = parse_listen(listen);
+  return listen_text(address ? address->host : listen, port);
 }
 
 bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
@@ -91,6 +112,7 @@ Service::~Service() {
 
 void Service::open_listeners() {
   std::vector<net::Server::Worker> parts;
+  parts.reserve(workers_.size());
   for (auto& worker : workers_) {
     parts.push_back({.reactor = worker->reactor(),
                      .handler = [w = worker.get()](const net::Request& request, net::Reply reply) {
@@ -164,6 +186,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
         guard.set_settings(endpoint.guard);
         slots.push_back({.guard = &guard, .stats = &stats_of(worker, endpoint.guard_key)});
       }
+      registry_.set_contract(dsp.name, dsp.qps);
     }
     workers_[worker]->deploy(std::move(deployment));
   }
@@ -259,12 +282,24 @@ void Service::on_timer(base::Instant now) {
   registry_.tick(now, transitions);
   log_transitions(transitions);
   bid_alerts_.tick(now, stats_, log_);
+  complain_of_recorder(now);
   if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
     clean_ = stopped_cleanly();
     control_.stop();
     return;
   }
   control_.timers().arm(*this, now + kTick);
+}
+
+// A full disk is said once a minute, not once a write.
+void Service::complain_of_recorder(base::Instant now) {
+  if (recorder_.write_errors() == recorder_errors_said_ || now < recorder_silent_until_) {
+    return;
+  }
+  recorder_errors_said_ = recorder_.write_errors();
+  recorder_silent_until_ = now + 1min;
+  log_.event(observe::Level::kError, "event=recorder_write_failed failed_writes={} lost={}",
+             recorder_errors_said_, recorder_.lost());
 }
 
 void Service::on_signal(int number) {

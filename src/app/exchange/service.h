@@ -52,6 +52,7 @@ class Service final : private net::Timer, private SignalSink {
   void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
   void on_signal(int number) override;
+  void complain_of_recorder(base::Instant now);
   void begin_stop();
   [[nodiscard]] bool stopped_cleanly() const;
 
@@ -71,6 +72,8 @@ class Service final : private net::Timer, private SignalSink {
   std::unique_ptr<net::Server> admin_;
   std::vector<std::thread> threads_;
   base::Instant stop_by_ = base::kNever;
+  uint64_t recorder_errors_said_ = 0;
+  base::Instant recorder_silent_until_{};
   uint64_t reloads_ = 0;
   uint64_t reloads_refused_ = 0;
   bool ready_ = false;

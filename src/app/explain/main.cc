@@ -1,10 +1,14 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
+#include <fmt/core.h>
 
 #include "app/config/config_file.h"
 #include "app/replay/log_file.h"
+#include "exchange/record.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {

@@ -61,6 +61,7 @@ struct DspConfig {
   std::string seat;                 ///< For answers without a seat; the name by default.
   std::string openrtb = "2.6";      ///< "2.5" or "2.6": version header.
   std::vector<Endpoint> endpoints;  ///< At least one.
+  uint32_t qps = 0;  ///< Contracted calls/s of the process over all endpoints; 0: no contract.
   Routing routing;
   BidChecks checks;
   uint32_t max_connections = 256;  ///< Of the process.

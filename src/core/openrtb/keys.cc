@@ -40,9 +40,16 @@ constexpr Packed pack(std::string_view name) {
   return packed;
 }
 
-constexpr uint64_t low_bytes(uint64_t word, size_t count) {
-  return count >= 8 ? word : word & ((uint64_t{1} << (8 * count)) - 1);
-}
+/// The bytes of both words that belong to a name of each length.
+constexpr auto kMasks = [] {
+  std::array<Packed, kLongest + 1> masks{};
+  for (size_t length = 0; length < masks.size(); ++length) {
+    for (size_t i = 0; i < length; ++i) {
+      (i < 8 ? masks[length].head : masks[length].tail) |= uint64_t{0xff} << (8 * (i % 8));
+    }
+  }
+  return masks;
+}();
 
 /// The same where 16 bytes are readable, whatever the length.
 inline Packed pack_readable(const char* name, size_t length) {
@@ -50,9 +57,8 @@ inline Packed pack_readable(const char* name, size_t length) {
   uint64_t tail = 0;
   std::memcpy(&head, name, sizeof(head));
   std::memcpy(&tail, name + sizeof(head), sizeof(tail));
-  return {.head = low_bytes(head, length),
-          .tail = low_bytes(tail, length > 8 ? length - 8 : 0) | static_cast<uint64_t>(length)
-                                                                     << 56};
+  return {.head = head & kMasks[length].head,
+          .tail = (tail & kMasks[length].tail) | static_cast<uint64_t>(length) << 56};
 }
 
 constexpr uint64_t hash(Packed name) {

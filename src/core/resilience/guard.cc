@@ -75,6 +75,24 @@ bool Guard::Body::take_slot(uint32_t cap) {
   return false;
 }
 
+bool Guard::Body::take_tokens(Instant now) {
+  if (!qps.take(now)) {
+    return false;
+  }
+  if (shared_qps == nullptr || shared_qps->take(now)) {
+    return true;
+  }
+  qps.give_back();
+  return false;
+}
+
+void Guard::Body::give_back_tokens() {
+  qps.give_back();
+  if (shared_qps != nullptr) {
+    shared_qps->give_back();
+  }
+}
+
 bool Guard::Body::explore(const Attempt& attempt) {
   const uint64_t hash = base::combine64(leaf_hash ^ 0x65787072ULL, attempt.request_hash);
   if (base::unit(hash) < kExploreShare) {
@@ -86,7 +104,7 @@ bool Guard::Body::explore(const Attempt& attempt) {
          explored_ns.compare_exchange_strong(last, now_ns, kRelaxed);
 }
 
-/// The gates that stand in every state: remaining time, slot, contract.
+/// The gates that stand in every state: remaining time, slot, contracts.
 inline Decision Guard::Body::pass_gates(const Attempt& attempt, bool may_explore) {
   Decision made;
   if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) [[unlikely]] {
@@ -103,7 +121,7 @@ inline Decision Guard::Body::pass_gates(const Attempt& attempt, bool may_explore
     made.slot = true;
   }
   if (published.has_qps.load(kRelaxed)) {
-    if (!qps.take(attempt.now)) {
+    if (!take_tokens(attempt.now)) {
       if (made.slot) {
         in_flight.fetch_sub(1, kRelaxed);
       }
@@ -140,7 +158,7 @@ Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
       in_flight.fetch_sub(1, kRelaxed);
     }
     if (made.token) {
-      qps.give_back();
+      give_back_tokens();
     }
     return refuse(Refusal::kCircuitOpen);
   }

@@ -57,6 +57,7 @@ struct Attempt {
 };
 
 class Guard;
+class QpsContract;
 struct Decision;
 
 /// What is left of a call after its outcome is settled: its limiter slot, until the late answer is
@@ -175,11 +176,11 @@ struct Totals {
   uint64_t late = 0;              ///< Settled after their epoch: moved nothing.
 };
 
-/// The guard of one leaf (dependency/region/path): breaker, in-flight cap, QPS contract and the
+/// The guard of one leaf (dependency/region/path): breaker, in-flight cap, QPS contracts and the
 /// learned latencies that make blame fair.
 ///
-/// Order of admission: state word; remaining time; limiter slot; QPS token; probe or ramp slot
-/// last. A later refusal gives back what earlier steps took.
+/// Order of admission: state word; remaining time; limiter slot; QPS token of the leaf, then of the
+/// dependency; probe or ramp slot last. A later refusal gives back what earlier steps took.
 ///
 /// Threads: admit and finish from the worker whose index is given, one thread a worker; tick,
 /// set_settings and set_mode from one thread (the registry's); peek and totals from any. Permits
@@ -189,8 +190,9 @@ struct Totals {
 /// resilience 3.0, 3.3 to 3.6.
 class Guard {
  public:
+  /// `shared` is the contract of the whole dependency, over all its leaves; it outlives the guard.
   Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
-        base::Instant now);
+        base::Instant now, QpsContract* shared = nullptr);
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard();
@@ -205,6 +207,9 @@ class Guard {
   /// Replaces the settings, keeping windows, state and baselines. A change of enforcement shows as
   /// a transition of the next tick. Unsound probe counts are clamped; see validate().
   void set_settings(const Settings& settings);
+
+  /// The shared contract has come into force, or out of it.
+  void contract_changed();
 
   /// Operator override until `until` (kNever: for good); mode kEnforce clears it. Leaving
   /// kForcedOpen goes through ramping.
@@ -229,7 +234,7 @@ class Guard {
 /// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the
 /// dependency.
 ///
-/// Threads: at, tick, apply from one thread (the control thread).
+/// Threads: at, tick, set_contract from one thread (the control thread).
 class Registry {
  public:
   Registry(uint32_t workers, uint64_t seed);
@@ -245,16 +250,23 @@ class Registry {
   /// The guard of `key`, or null.
   [[nodiscard]] Guard* find(std::string_view key) const;
 
+  /// The contract of a dependency over all its leaves, in calls per second of the process; 0: none.
+  /// A change keeps what was taken so far. No effect for a dependency that has no leaf of its own.
+  void set_contract(std::string_view dependency, uint32_t qps);
+
   /// In order of creation.
   [[nodiscard]] const std::vector<std::unique_ptr<Guard>>& guards() const { return guards_; }
 
   void tick(base::Instant now, std::vector<Transition>& out);
 
  private:
+  struct Contract;
+
   uint32_t workers_;
   uint64_t seed_;
   Guard& make(std::string_view key, const Settings& settings, base::Instant now);
 
+  std::map<std::string, std::unique_ptr<Contract>, std::less<>> contracts_;  ///< By dependency.
   std::vector<std::unique_ptr<Guard>> guards_;
   std::map<std::string, Guard*, std::less<>> by_key_;
   size_t overflow_leaves_ = 0;

@@ -30,8 +30,8 @@ struct alignas(64) Published {
   std::atomic<int64_t> slow_floor_ns{0};
   std::atomic<int64_t> slow_ceiling_ns{0};
   std::atomic<uint32_t> max_in_flight{0};
-  std::atomic<bool> has_qps{false};
-  Shard* shards = nullptr;  ///< By worker; set once.
+  std::atomic<bool> has_qps{false};  ///< Some contract is in force: the leaf's or the shared one.
+  Shard* shards = nullptr;           ///< By worker; set once.
 };
 
 static_assert(sizeof(Published) == 64);
@@ -60,13 +60,15 @@ struct Read {
 
 struct Guard::Body {
   Body(std::string leaf, const Settings& settings, uint32_t workers, uint64_t seed,
-       base::Instant now);
+       base::Instant now, QpsContract* shared);
 
   // Call path: guard.cc.
   [[gnu::noinline]] Decision decide(StateWord word, const Attempt& attempt);
   Decision pass_gates(const Attempt& attempt, bool may_explore);
   [[gnu::noinline]] bool explore(const Attempt& attempt);
   bool take_slot(uint32_t cap);
+  bool take_tokens(base::Instant now);
+  void give_back_tokens();
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
               Outcome outcome);
 
@@ -74,6 +76,7 @@ struct Guard::Body {
   Fold fold_calls();
   void fold_latencies(base::Instant now);
   void publish_settings();
+  void publish_contracts();
   void publish_terms();
   void publish_word();
   void arm_probes();
@@ -87,6 +90,7 @@ struct Guard::Body {
   std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
   std::atomic<int64_t> explored_ns;        ///< When the time-driven exploration last went.
   std::vector<Shard> shards;
+  QpsContract* const shared_qps;  ///< Of the dependency; may be null.
   const uint64_t leaf_hash;
   const std::string key;
 

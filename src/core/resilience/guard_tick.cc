@@ -45,10 +45,11 @@ uint64_t outcome_count(const Shard& shard, Outcome outcome) {
 }  // namespace
 
 Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, uint64_t seed,
-                  Instant now)
+                  Instant now, QpsContract* shared)
     : probes(now),
       explored_ns(now.time_since_epoch().count()),
       shards(workers),
+      shared_qps(shared),
       leaf_hash(base::hash64(leaf)),
       key(std::move(leaf)),
       breaker(settings, base::combine64(seed, leaf_hash), now),
@@ -112,8 +113,13 @@ void Guard::Body::publish_settings() {
   published.slow_floor_ns.store(settings.slow_floor.count(), kRelaxed);
   published.slow_ceiling_ns.store(settings.slow_ceiling.count(), kRelaxed);
   published.max_in_flight.store(settings.max_in_flight, kRelaxed);
-  published.has_qps.store(settings.qps != 0, kRelaxed);
   qps.set_qps(settings.qps);
+  publish_contracts();
+}
+
+void Guard::Body::publish_contracts() {
+  const bool shared = shared_qps != nullptr && shared_qps->in_force();
+  published.has_qps.store(shared || qps.in_force(), kRelaxed);
 }
 
 void Guard::Body::publish_terms() {
@@ -184,8 +190,8 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
 }
 
 Guard::Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
-             Instant now)
-    : body_(std::make_unique<Body>(std::move(key), settings, workers, seed, now)) {}
+             Instant now, QpsContract* shared)
+    : body_(std::make_unique<Body>(std::move(key), settings, workers, seed, now, shared)) {}
 
 Guard::~Guard() = default;
 
@@ -211,6 +217,8 @@ void Guard::set_settings(const Settings& settings) {
   body_->breaker.set_settings(settings);
   body_->publish_settings();
 }
+
+void Guard::contract_changed() { body_->publish_contracts(); }
 
 void Guard::set_mode(Instant now, Mode mode, Instant until, std::string_view why,
                      std::vector<Transition>& out) {

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "resilience/guard.h"
+#include "resilience/rate.h"
 #include "resilience/settings.h"
 
 namespace spillway::resilience {
@@ -17,13 +18,25 @@ constexpr size_t kMaxOverflowLeaves = 256;
 
 }  // namespace
 
+/// One contract and the guards that draw on it.
+struct Registry::Contract {
+  alignas(64) QpsContract qps;
+  std::vector<Guard*> guards;
+};
+
 Registry::Registry(uint32_t workers, uint64_t seed) : workers_(workers), seed_(seed) {}
 
 Registry::~Registry() = default;
 
 Guard& Registry::make(std::string_view key, const Settings& settings, base::Instant now) {
-  guards_.push_back(std::make_unique<Guard>(std::string(key), settings, workers_, seed_, now));
+  auto& contract = contracts_[std::string(key.substr(0, key.find('/')))];
+  if (contract == nullptr) {
+    contract = std::make_unique<Contract>();
+  }
+  guards_.push_back(
+      std::make_unique<Guard>(std::string(key), settings, workers_, seed_, now, &contract->qps));
   Guard& made = *guards_.back();
+  contract->guards.push_back(&made);
   by_key_.emplace(std::string(key), &made);
   return made;
 }
@@ -48,6 +61,17 @@ Guard& Registry::at(std::string_view key, const Settings& settings, base::Instan
   }
   ++overflow_leaves_;
   return make("*/*/*", settings, now);
+}
+
+void Registry::set_contract(std::string_view dependency, uint32_t qps) {
+  const auto found = contracts_.find(dependency);
+  if (found == contracts_.end()) {
+    return;
+  }
+  found->second->qps.set_qps(qps);
+  for (Guard* guard : found->second->guards) {
+    guard->contract_changed();
+  }
 }
 
 Guard* Registry::find(std::string_view key) const {
