@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,6 +62,7 @@ BadDay::BadDay(const std::vector<Dsp>& dsps, std::string_view exchange_yaml,
     config +=
         fmt::format("  - {{ name: {}, endpoint: \"http://127.0.0.1:{}/bid\" }}\n", name, port);
   }
+  config += fmt::format("accounts:\n  - {{ response_margin: {}ms }}\n", kMargin.count());
   exchange_ = std::make_unique<ExchangeProcess>(config + std::string(exchange_yaml), exchange_keys);
   if (!exchange_->started()) {
     error_ = "the exchange did not start: ";
@@ -167,6 +172,37 @@ void BadDay::read_events() {
            .what = app::field_of(line, "kind") + " " + app::field_of(line, "state")});
     }
   }
+}
+
+void BadDay::scrape() {
+  constexpr const char* kMisses = "spillway_exchange_deadline_misses_total";
+  const double before = sum_of(now_, kMisses);
+  now_ = exchange_->metrics();
+  const double missed = sum_of(now_, kMisses) - before;
+  const auto wait = longest_wait();
+  if (missed > 0) {
+    const bool starved = wait > kMargin;
+    (starved ? excused_ : misses_) += missed;
+    std::printf("%.0f misses; a thread of the exchange waited %.0f ms for a processor\n", missed,
+                static_cast<double>(wait.count()) / 1e6);
+  }
+}
+
+// The most that a thread waited for a processor since the last call.
+std::chrono::nanoseconds BadDay::longest_wait() {
+  int64_t longest = 0;
+  std::error_code ignored;
+  const auto tasks = fmt::format("/proc/{}/task", exchange_->pid());
+  for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+    std::ifstream account(task.path() / "schedstat");
+    int64_t ran = 0;
+    int64_t waited = 0;
+    account >> ran >> waited;
+    auto& last = waited_ns_[task.path().filename()];
+    longest = std::max(longest, waited - last);
+    last = waited;
+  }
+  return std::chrono::nanoseconds(longest);
 }
 
 double BadDay::seconds_to(std::string_view dsp, std::string_view what,
