@@ -18,6 +18,7 @@
 #include "app/config/url.h"
 #include "base/hash.h"
 #include "base/money.h"
+#include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
 #include "net/server.h"
 #include "openrtb/validate.h"
@@ -180,6 +181,7 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
   reader.finish();
 }
@@ -260,7 +262,7 @@ void read_dsps(ConfigReader& root, const resilience::SettingsPatch& defaults, Ex
 }  // namespace
 
 ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigProblem>& problems,
-                                    std::vector<std::string>* asked) {
+                                    std::vector<AskedKey>* asked) {
   ExchangeConfig config;
   ConfigReader root(text, problems);
   if (asked != nullptr) {

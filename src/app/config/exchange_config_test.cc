@@ -171,6 +171,20 @@ dsps:
   EXPECT_EQ(plan.endpoints[1].qps, 40U);
 }
 
+TEST(ExchangeConfig, ReadsAnAccountsMarginExactly) {
+  const auto config = good(R"(
+house_ads: [{ type: video, adm: "<VAST/>" }]
+accounts: [{ margin_ratio: 0.125 }, { publisher: p }, { publisher: q, margin_ratio: 0.900000 }]
+)");
+  EXPECT_EQ(config.snapshot.accounts[0].price_margin_ppm, 125'000U);
+  EXPECT_EQ(config.snapshot.accounts[1].price_margin_ppm, 125'000U);
+  EXPECT_EQ(config.snapshot.accounts[2].price_margin_ppm, 900'000U);
+  EXPECT_NE(
+      problems_of("house_ads: [{ type: video, adm: v }]\naccounts: [{ margin_ratio: 0.91 }]\n")
+          .find("f:2: accounts[0].margin_ratio: must be from 0 to 0.9"),
+      std::string::npos);
+}
+
 TEST(ExchangeConfig, BeginsEveryAccountAsTheDefaultOne) {
   const auto config = good(R"(
 house_ads: [{ type: video, adm: "<VAST/>" }]
@@ -270,10 +284,13 @@ house_ads: [{ type: native, adm: "{}" }]
 
 TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
   std::vector<ConfigProblem> problems;
-  std::vector<std::string> asked;
+  std::vector<AskedKey> asked;
   (void)read_exchange_config(kWhole, problems, &asked);
   EXPECT_TRUE(problems.empty());
-  const std::set<std::string> read(asked.begin(), asked.end());
+  std::set<std::string> read;
+  for (const auto& key : asked) {
+    read.insert(key.path);
+  }
 
   // Rows of the page's tables begin with a key in backticks: | `exchange.listen` | ...
   const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
@@ -289,6 +306,46 @@ TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
   for (const auto& key : written) {
     EXPECT_TRUE(read.contains(key)) << key << " is in docs/configuration.md and never read";
   }
+}
+
+// Defaults that depend on something else; all others must be what the code has.
+const std::set<std::string> kInWords{"one a processor",
+                                     "none: nothing is recorded",
+                                     "none: the default account",
+                                     "required",
+                                     "required, or endpoints",
+                                     "required for banners",
+                                     "the name",
+                                     "the guard's",
+                                     "dsps[].guard.qps, else guards.qps",
+                                     "the region's",
+                                     "inherited",
+                                     "all",
+                                     "none",
+                                     "unknown"};
+
+TEST(ConfigurationPage, HasTheDefaultsOfTheCode) {
+  std::vector<ConfigProblem> problems;
+  std::vector<AskedKey> asked;
+  (void)read_exchange_config(kWhole, problems, &asked);
+  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
+  const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");
+  size_t literal = 0;
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
+       ++it) {
+    const std::string key = (*it)[1];
+    const std::string written = std::regex_replace((*it)[2].str(), std::regex("`"), "");
+    if (kInWords.contains(written)) {
+      continue;
+    }
+    ++literal;
+    for (const auto& [path, fallback] : asked) {
+      if (path == key) {
+        EXPECT_EQ(written, fallback) << key;
+      }
+    }
+  }
+  EXPECT_GT(literal, 80U);
 }
 
 TEST(ConfigurationPage, ShowsAnExampleThatWorks) {

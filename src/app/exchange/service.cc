@@ -79,6 +79,7 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.log_level == b.log_level, "exchange.log_level");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
+  compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
   compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
               a.recorder.sample_ratio == b.recorder.sample_ratio,
           "recorder");
