@@ -38,7 +38,8 @@ class ClientTarget : private Timer {
   /// A reused connection died before the first byte: the call goes first, on a fresh one.
   void retry(Call& call);
 
-  void resolved(const std::vector<SocketAddress>& addresses);
+  /// The end of look-up `round`; one of an earlier round is of a host left since.
+  void resolved(uint64_t round, const std::vector<SocketAddress>& addresses);
 
   // Told by connections.
   void connected(ClientConnection& connection);
@@ -89,6 +90,7 @@ class ClientTarget : private Timer {
   std::deque<Call*> waiting_;
   size_t connecting_ = 0;
   size_t draining_ = 0;
+  uint64_t round_ = 0;
   bool literal_ = false;
   bool resolving_ = false;
   bool lookup_failed_ = false;
