@@ -3,10 +3,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <expected>
 #include <memory>
+#include <string>
+#include <system_error>
 
 #include <fmt/format.h>
+
+#include "base/result.h"
 
 namespace spillway::app {
 
@@ -15,10 +19,11 @@ base::Result<std::string, std::string> read_whole_file(const std::string& path,
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
   if (file == nullptr) {
-    return std::unexpected(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+    return std::unexpected(
+        fmt::format("{}: cannot be opened: {}", path, std::generic_category().message(errno)));
   }
   std::string text;
-  std::array<char, 65536> chunk;
+  std::array<char, 65536> chunk{};
   size_t count = 0;
   while ((count = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0) {
     text.append(chunk.data(), count);
@@ -27,7 +32,8 @@ base::Result<std::string, std::string> read_whole_file(const std::string& path,
     }
   }
   if (std::ferror(file.get()) != 0) {
-    return std::unexpected(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+    return std::unexpected(
+        fmt::format("{}: cannot be read: {}", path, std::generic_category().message(errno)));
   }
   return text;
 }

@@ -2,13 +2,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "app/config/exchange_config.h"
 #include "app/config/guard_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "exchange/snapshot.h"
+#include "openrtb/validate.h"
+#include "resilience/settings.h"
 
 namespace spillway::app {
 namespace {

@@ -1,15 +1,20 @@
 #include "app/config/exchange_config.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "app/config/plan.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "exchange/snapshot.h"
 
 namespace spillway::app {
 namespace {

@@ -1,5 +1,15 @@
 #include "app/config/guard_config.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "app/config/reader.h"
+#include "base/time.h"
+#include "resilience/settings.h"
+
 namespace spillway::app {
 namespace {
 

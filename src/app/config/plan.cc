@@ -1,11 +1,20 @@
 #include "app/config/plan.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "app/config/exchange_config.h"
 #include "app/config/units.h"
 #include "app/config/url.h"
+#include "base/time.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {

@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "app/config/units.h"
-#include "base/decimal.h"
+#include "base/money.h"
+#include "base/time.h"
 
 namespace spillway::app {
 namespace {

@@ -11,10 +11,6 @@
 #include "base/money.h"
 #include "base/time.h"
 
-namespace YAML {
-class Node;
-}
-
 namespace spillway::app {
 
 /// One thing wrong with a configuration: where, and what the rule is.

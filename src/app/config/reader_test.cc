@@ -1,8 +1,16 @@
 #include "app/config/reader.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "app/config/units.h"
+#include "base/money.h"
+#include "base/time.h"
 
 namespace spillway::app {
 namespace {

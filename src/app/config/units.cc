@@ -2,11 +2,19 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/decimal.h"
+#include "base/money.h"
+#include "base/time.h"
 
 namespace spillway::app {
 namespace {

@@ -2,9 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+
+#include "base/result.h"
 
 namespace spillway::app {
 namespace {

@@ -1,5 +1,8 @@
 #include "app/exchange/flight.h"
 
+#include <cstddef>
+#include <string_view>
+
 #include "openrtb/document.h"
 
 namespace spillway::app {

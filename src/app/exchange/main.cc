@@ -1,6 +1,10 @@
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -9,6 +13,7 @@
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
+#include "app/config/reader.h"
 #include "app/exchange/service.h"
 #include "openrtb/document.h"
 

@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "app/exchange/stats.h"
+#include "base/histogram.h"
+#include "exchange/auction.h"
 #include "observe/metrics_page.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::app {
 namespace {

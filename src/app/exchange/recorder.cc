@@ -1,12 +1,21 @@
 #include "app/exchange/recorder.h"
 
+#include <atomic>
 #include <cerrno>
-#include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "app/config/exchange_config.h"
 #include "base/hash.h"
+#include "exchange/record.h"
 
 namespace spillway::app {
 namespace {

@@ -1,13 +1,19 @@
 #include "app/exchange/recorder.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "app/config/config_file.h"
 #include "app/exchange/spsc_ring.h"
 #include "app/exchange/transport.h"
+#include "exchange/record.h"
 
 namespace spillway::app {
 namespace {

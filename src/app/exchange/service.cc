@@ -1,16 +1,36 @@
 #include "app/exchange/service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include "app/config/config_file.h"
+#include "app/config/exchange_config.h"
+#include "app/config/reader.h"
 #include "app/config/url.h"
+#include "app/exchange/deployment.h"
 #include "app/exchange/metrics.h"
+#include "app/exchange/signals.h"
+#include "app/exchange/stats.h"
+#include "app/exchange/worker.h"
+#include "base/time.h"
+#include "net/http.h"
+#include "net/server.h"
+#include "observe/admin.h"
+#include "observe/log.h"
+#include "resilience/guard.h"
 
 namespace spillway::app {
 namespace {

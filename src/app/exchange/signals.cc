@@ -1,12 +1,16 @@
 #include "app/exchange/signals.h"
 
 #include <csignal>
+#include <cstdint>
+#include <initializer_list>
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "net/reactor.h"
 
 namespace spillway::app {
 

@@ -1,6 +1,14 @@
 #include "app/exchange/transport.h"
 
 #include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "exchange/auction.h"
+#include "exchange/snapshot.h"
+#include "net/http.h"
 
 namespace spillway::app {
 namespace {

@@ -1,10 +1,22 @@
 #include "app/exchange/worker.h"
 
-#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
 
+#include "app/config/exchange_config.h"
+#include "app/exchange/flight.h"
+#include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
 #include "app/exchange/worker_parts.h"
+#include "base/time.h"
+#include "exchange/auction.h"
+#include "net/http.h"
+#include "net/server.h"
+#include "openrtb/codes.h"
 
 namespace spillway::app {
 namespace {

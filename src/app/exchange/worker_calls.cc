@@ -1,7 +1,20 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 
+#include "app/exchange/flight.h"
+#include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
 #include "app/exchange/worker_parts.h"
+#include "base/call_result.h"
+#include "base/time.h"
+#include "exchange/auction.h"
+#include "net/client.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::app {
 namespace {

@@ -1,11 +1,19 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "app/config/plan.h"
+#include "app/exchange/deployment.h"
+#include "app/exchange/stats.h"
 #include "app/exchange/transport.h"
 #include "app/exchange/worker.h"
 #include "app/exchange/worker_parts.h"
+#include "base/time.h"
+#include "exchange/snapshot.h"
 
 namespace spillway::app {
 namespace {

@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -5,6 +7,8 @@
 
 #include "app/config/config_file.h"
 #include "app/replay/log_file.h"
+#include "exchange/record.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {

@@ -1,6 +1,19 @@
 #include "app/replay/log_file.h"
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
+
+#include "app/config/exchange_config.h"
+#include "app/config/reader.h"
+#include "exchange/record.h"
+#include "exchange/snapshot.h"
 
 namespace spillway::app {
 namespace {

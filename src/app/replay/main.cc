@@ -1,11 +1,17 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/config/config_file.h"
 #include "app/replay/log_file.h"
+#include "exchange/auction.h"
+#include "exchange/record.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {
