@@ -2,8 +2,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +13,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "app/command_line.h"
+#include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/dsp/farm.h"
 #include "app/dsp/farm_config.h"
@@ -129,15 +129,16 @@ int run(int argc, char** argv) {
   app.add_option("--config", path, "The farm's YAML file")->required();
   app.add_flag("--check-config", check, "Say everything that is wrong with the file, and end");
   app.add_flag("--json", json, "Print where each DSP listens as JSON lines");
-  CLI11_PARSE(app, argc, argv);
-  std::ifstream file(path);
-  if (!file) {
-    fmt::print(stderr, "{}: cannot be read\n", path);
+  if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {
+    return *status;
+  }
+  const auto text = spillway::app::read_config_file(path);
+  if (!text) {
+    fmt::print(stderr, "{}\n", text.error());
     return 1;
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::vector<spillway::app::ConfigProblem> problems;
-  const FarmConfig config = spillway::app::read_farm_config(text, problems);
+  const FarmConfig config = spillway::app::read_farm_config(*text, problems);
   for (const auto& problem : problems) {
     fmt::print(stderr, "{}\n", to_string(problem, path));
   }

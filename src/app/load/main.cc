@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "app/command_line.h"
 #include "app/config/units.h"
 #include "app/config/url.h"
 #include "app/load/generator.h"
@@ -214,7 +215,9 @@ int run(int argc, char** argv) {
   app.add_flag("--json", options.json, "Print the summary as JSON");
   app.add_option("--every", options.every, "With --json: print it at this interval too");
   app.add_flag("--allow-remote", options.allow_remote, "Let the target be another machine");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {
+    return *status;
+  }
   LoadSettings settings;
   const std::string problem = settings_of(options, settings);
   if (!problem.empty()) {
@@ -223,7 +226,12 @@ int run(int argc, char** argv) {
   }
   std::optional<Duration> every;
   if (options.json && !options.every.empty()) {
-    every = spillway::app::parse_duration(options.every);
+    const auto interval = spillway::app::parse_duration(options.every);
+    if (!interval || *interval <= Duration{}) {
+      fmt::print(stderr, "--every: must be a time such as 5s, is \"{}\"\n", options.every);
+      return 2;
+    }
+    every = *interval;
   }
   return load(settings, options.json, every);
 }
