@@ -12,6 +12,8 @@
 
 #include "base/result.h"
 
+#include "base/result.h"
+
 namespace spillway::app {
 
 base::Result<std::string, std::string> read_whole_file(const std::string& path,

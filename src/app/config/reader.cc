@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
+#include "app/config/nearest_name.h"
 #include "app/config/units.h"
 #include "app/config/utf8.h"
 #include "base/decimal.h"
@@ -29,24 +30,6 @@ struct Member {
   int line = 0;
   YAML::Node value;
 };
-
-// Edits (insert, delete, replace) between two short names.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 bool is_plain(const YAML::Node& node) {
   return node.Tag() != "!";  // yaml-cpp's mark of a quoted scalar
@@ -64,19 +47,6 @@ int line_of(const YAML::Node& node) {
 }
 
 }  // namespace
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
-  std::string_view best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const auto& candidate : known) {
-    const size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return std::string(best);
-}
 
 std::string to_string(const ConfigProblem& problem, std::string_view file) {
   const std::string place =

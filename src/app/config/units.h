@@ -25,8 +25,4 @@ namespace spillway::app {
 /// A decimal not below zero, rounded down to whole micros.
 [[nodiscard]] std::optional<base::Cpm> parse_cpm(std::string_view text);
 
-/// The name among `known` that is few edits away from `name`; "" when none is near.
-[[nodiscard]] std::string nearest_name(std::string_view name,
-                                       const std::vector<std::string>& known);
-
 }  // namespace spillway::app

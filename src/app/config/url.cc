@@ -17,6 +17,8 @@
 
 #include "base/result.h"
 
+#include "base/result.h"
+
 namespace spillway::app {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "app/demo/child_process.h"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>

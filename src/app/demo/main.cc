@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/command_line.h"
 #include "app/demo/demo.h"
 #include "app/demo/demo_plan.h"
 #include "app/demo/demo_report.h"
@@ -44,11 +45,8 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(10.0, 10'000.0))
       ->capture_default_str();
   app.add_flag("--json", json, "Unattended: progress to stderr, one JSON summary to stdout");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    constexpr int kUsage = 2;
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {
+    return *status;
   }
   const DemoView view = !json && isatty(STDOUT_FILENO) != 0 ? DemoView::kScreen : DemoView::kLines;
   if (view == DemoView::kLines && plan.shortened()) {

@@ -1,6 +1,5 @@
 #include "app/dsp/farm_config.h"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "app/config/reader.h"
+#include "workload/bidding.h"
 #include "workload/fault.h"
 #include "workload/latency.h"
 

@@ -5,13 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -2,18 +2,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "app/command_line.h"
+#include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/dsp/farm.h"
 #include "app/dsp/farm_config.h"
@@ -128,20 +129,16 @@ int run(int argc, char** argv) {
   app.add_option("--config", path, "The farm's YAML file")->required();
   app.add_flag("--check-config", check, "Say everything that is wrong with the file, and end");
   app.add_flag("--json", json, "Print where each DSP listens as JSON lines");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    constexpr int kUsage = 2;
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {
+    return *status;
   }
-  std::ifstream file(path);
-  if (!file) {
-    fmt::print(stderr, "{}: cannot be read\n", path);
+  const auto text = spillway::app::read_config_file(path);
+  if (!text) {
+    fmt::print(stderr, "{}\n", text.error());
     return 1;
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::vector<spillway::app::ConfigProblem> problems;
-  const FarmConfig config = spillway::app::read_farm_config(text, problems);
+  const FarmConfig config = spillway::app::read_farm_config(*text, problems);
   for (const auto& problem : problems) {
     fmt::print(stderr, "{}\n", to_string(problem, path));
   }

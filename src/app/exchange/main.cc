@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
@@ -22,7 +23,6 @@ namespace spillway::app {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kUsage = 2;
 
 MachineLimits machine_limits() {
   MachineLimits machine;
@@ -123,11 +123,8 @@ int run(int argc, char** argv) {
   app.add_flag("--check-config", check,
                "Say everything that is wrong by key and line, print the connection plan, and end");
   app.add_flag("--json", json, "Print JSON");
-  app.set_version_flag("--version", "spillway " SPILLWAY_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = parse_command_line(app, argc, argv)) {
+    return *status;
   }
   const auto text = read_config_file(path);
   if (!text) {

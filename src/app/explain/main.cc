@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
 
+#include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/replay/log_file.h"
 #include "exchange/record.h"
@@ -15,7 +16,6 @@ namespace spillway::app {
 namespace {
 
 constexpr int kNotFound = 1;
-constexpr int kUsage = 2;
 constexpr size_t kLogBytes = size_t{4} << 30;
 
 // The id of a recorded request, whatever else is wrong with it.
@@ -43,11 +43,8 @@ int run(int argc, char** argv) {
   app.add_option("log", path, "Auction log, as recorder.path names it")->required();
   app.add_option("id", id, "Id of the bid request")->required();
   app.add_flag("--json", json, "Print JSON");
-  app.set_version_flag("--version", "spillway " SPILLWAY_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = parse_command_line(app, argc, argv)) {
+    return *status;
   }
   const auto log = read_whole_file(path, kLogBytes);
   if (!log) {

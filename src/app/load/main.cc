@@ -9,10 +9,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "app/command_line.h"
 #include "app/config/units.h"
 #include "app/config/url.h"
 #include "app/load/generator.h"
@@ -222,10 +224,8 @@ int run(int argc, char** argv) {
   app.add_flag("--json", options.json, "Print the summary as JSON");
   app.add_option("--every", options.every, "With --json: print it at this interval too");
   app.add_flag("--allow-remote", options.allow_remote, "Let the target be another machine");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {
+    return *status;
   }
   LoadSettings settings;
   const std::string problem = settings_of(options, settings);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
 
+#include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/replay/log_file.h"
 #include "exchange/auction.h"
@@ -18,7 +19,6 @@ namespace spillway::app {
 namespace {
 
 constexpr int kDiffers = 1;
-constexpr int kUsage = 2;
 constexpr size_t kLogBytes = size_t{4} << 30;
 
 std::string json_string(std::string_view text) {
@@ -86,11 +86,8 @@ int run(int argc, char** argv) {
   bool json = false;
   app.add_option("log", path, "Auction log, as recorder.path names it")->required();
   app.add_flag("--json", json, "Print JSON");
-  app.set_version_flag("--version", "spillway " SPILLWAY_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+  if (const auto status = parse_command_line(app, argc, argv)) {
+    return *status;
   }
   const auto log = read_whole_file(path, kLogBytes);
   if (!log) {

@@ -14,6 +14,8 @@
 
 #include <unistd.h>
 
+#include "app/config/nearest_name.h"
+
 namespace {
 
 constexpr int kUsage = 2;
@@ -75,30 +77,13 @@ void print_help(std::FILE* out) {
       out);
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 int refuse_part(std::string_view name) {
   std::fprintf(stderr, "spillway: there is no part \"%.*s\"", static_cast<int>(name.size()),
                name.data());
   std::vector<std::string> names;
   std::string near;
   for (const auto& part : installed(names)) {
-    if (edit_distance(name, part.name) <= std::max<size_t>(2, name.size() / 3) ||
+    if (spillway::app::edit_distance(name, part.name) <= spillway::app::near_distance(name) ||
         (name.size() >= 2 && part.name.starts_with(name))) {
       near += (near.empty() ? "" : ", ") + std::string(part.name);
     }

@@ -54,13 +54,14 @@ bool has_host(std::string_view headers) {
 }  // namespace
 
 struct Client::Body {
-  explicit Body(Reactor& reactor) : core(reactor) {}
+  Body(Reactor& reactor, ClientSettings settings) : core(reactor, std::move(settings)) {}
 
   ClientCore core;
   TargetCounters none;  ///< What is said of a target removed.
 };
 
-Client::Client(Reactor& reactor) : body_(std::make_unique<Body>(reactor)) {}
+Client::Client(Reactor& reactor, ClientSettings settings)
+    : body_(std::make_unique<Body>(reactor, std::move(settings))) {}
 
 Client::~Client() = default;
 

@@ -13,8 +13,16 @@
 #include "base/time.h"
 #include "net/http.h"
 #include "net/reactor.h"
+#include "net/resolver.h"
 
 namespace spillway::net {
+
+/// What the targets of one client share.
+struct ClientSettings {
+  size_t worker_bytes = 256 * 1024 * 1024;  ///< Requests and part answers together, at least
+                                            ///< 256 KiB. Over: kNoBudget.
+  std::shared_ptr<NameLookup> names{};      ///< Null: the process's Resolver.
+};
 
 /// One peer as one worker sees it.
 struct TargetSettings {
@@ -22,13 +30,17 @@ struct TargetSettings {
   std::string host{};  ///< Name or address literal.
   uint16_t port = 80;
   size_t max_connections = 128;  ///< Of this worker.
-  size_t max_handshakes = 8;     ///< Connects under way at once, of this worker.
+  /// Connects under way at once, of this worker. One that gets no answer is given up after twice
+  /// the time that the call it was begun for had for connecting, within [250 ms, 2 s]: a black hole
+  /// holds a place no longer, and a peer a little slower than that deadline still gets connected.
+  size_t max_handshakes = 8;
   size_t header_bytes = 16 * 1024;
   size_t answer_bytes = 1024 * 1024;                       ///< Cap on the body.
   base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a
                                                            ///< `Keep-Alive: timeout=` lowers it.
   base::Duration tail_time = std::chrono::seconds(1);      ///< How long a late answer is drained.
   size_t tail_bytes = 256 * 1024;
+  /// A failed look-up is repeated after this or 1 s, whichever is shorter; known addresses stay.
   base::Duration resolve_every = std::chrono::seconds(30);
 };
 
@@ -70,10 +82,14 @@ using TargetId = uint32_t;
 /// asked for poison a connection: it is closed, never used for another call. Redirects are answers.
 /// A reused connection that ends before the first byte is replaced once when time allows.
 ///
-/// One thread owns it (its reactor's). Memory: bounded by the targets' caps.
+/// Of a target's addresses two are used, chosen by rendezvous hashing so that workers spread over
+/// all; more as the connections exceed the addresses' even shares of max_connections. One that
+/// refuses or stays silent is passed over for 1 s.
+///
+/// One thread owns it (its reactor's). Memory: bounded by the targets' caps and worker_bytes.
 class Client {
  public:
-  explicit Client(Reactor& reactor);
+  explicit Client(Reactor& reactor, ClientSettings settings = {});
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 

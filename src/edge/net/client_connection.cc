@@ -30,9 +30,6 @@ namespace {
 using base::CallError;
 using base::CallPhase;
 
-/// Longer than one retransmission of a lost SYN (1 s).
-constexpr base::Duration kHandshakeTime = std::chrono::seconds(2);
-
 UniqueFd new_socket(int family) {
   UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -57,7 +54,7 @@ ClientConnection::~ClientConnection() {
   }
 }
 
-int ClientConnection::connect(const SocketAddress& address) {
+int ClientConnection::connect(const SocketAddress& address, base::Duration patience) {
   if (stream_.fd() < 0) {
     return EMFILE;
   }
@@ -68,7 +65,7 @@ int ClientConnection::connect(const SocketAddress& address) {
   }
   mask_ = EPOLLOUT;
   core_.reactor.add(stream_.fd(), mask_, *this);
-  want_timer(core_.reactor.now() + kHandshakeTime);
+  want_timer(core_.reactor.now() + patience);
   return 0;
 }
 
@@ -256,6 +253,14 @@ void ClientConnection::close() {
   out_.reset();
   in_.reset();
   target_.unlink(*this, was);
+}
+
+void ClientConnection::cut() {
+  if (call_ != nullptr) {
+    abandon(CallError::kCancelled, false);
+  } else {
+    lost();
+  }
 }
 
 void ClientConnection::retire() {

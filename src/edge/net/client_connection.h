@@ -30,8 +30,8 @@ class ClientConnection : public ReadySink, private Timer {
   ClientConnection& operator=(const ClientConnection&) = delete;
   virtual ~ClientConnection();
 
-  /// Begins to connect; errno of what fails at once, else 0.
-  int connect(const SocketAddress& address);
+  /// Begins to connect, for `patience` at most; errno of what fails at once, else 0.
+  int connect(const SocketAddress& address, base::Duration patience);
 
   /// Sends a call. Requires kIdle.
   void start(Call& call);
@@ -39,8 +39,11 @@ class ClientConnection : public ReadySink, private Timer {
   /// Settles the call under way with `error`; the connection drains when `drain` allows.
   void abandon(base::CallError error, bool drain);
 
-  /// Ends the connection. A call under way is lost, a tail is reported as cut.
+  /// Ends the connection, telling nobody: for one that is idle or connecting.
   void close();
+
+  /// Ends it now: a call under way is settled as cancelled, a tail reported as cut.
+  void cut();
 
   /// Ends it as soon as no call needs it.
   void retire();

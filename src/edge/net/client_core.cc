@@ -24,8 +24,8 @@
 namespace spillway::net {
 namespace {
 
-constexpr size_t kClientBytes = 256 * 1024 * 1024;
 constexpr size_t kScratchBytes = 64 * 1024;
+constexpr size_t kFewestBytes = 4 * kScratchBytes;
 
 /// Workers of a process differ, so that each prefers other addresses of a peer.
 uint64_t next_seed() {
@@ -53,12 +53,13 @@ base::Instant Call::next_deadline() const {
   return connection == nullptr ? std::min(due, deadlines.connect_by) : due;
 }
 
-ClientCore::ClientCore(Reactor& own_reactor)
+ClientCore::ClientCore(Reactor& own_reactor, ClientSettings settings)
     : reactor(own_reactor),
-      buffers(kClientBytes),
+      buffers(std::max(settings.worker_bytes, kFewestBytes)),
       scratch(buffers.take(kScratchBytes)),
       seed(next_seed()),
-      mail_(std::make_shared<ClientMail>()) {
+      mail_(std::make_shared<ClientMail>()),
+      names_(std::move(settings.names)) {
   mail_->reactor = &reactor;
   mail_->core = this;
 }
@@ -155,23 +156,19 @@ void ClientCore::free_dead() {
   dead.swap(dead_);
 }
 
-void ClientCore::look_up(TargetId target, uint32_t place, const std::string& host, uint16_t port) {
-  if (resolver_ == nullptr) {
-    resolver_ = Resolver::shared();
+void ClientCore::look_up(TargetId target, uint64_t round, const std::string& host, uint16_t port) {
+  if (names_ == nullptr) {
+    names_ = Resolver::shared();
   }
-  resolver_->look_up(host, port, [mail = mail_, target, place](std::vector<SocketAddress> found) {
+  names_->look_up(host, port, [mail = mail_, target, round](std::vector<SocketAddress> found) {
     const std::lock_guard lock(mail->mutex);
     if (mail->reactor == nullptr) {
       return;
     }
-    mail->reactor->post([mail, target, place, addresses = std::move(found)] {
-      if (mail->core == nullptr) {
-        return;
-      }
-      const auto& asker = mail->core->targets[target];
-      if (asker != nullptr && asker->place() == place) {
+    mail->reactor->post([mail, target, round, addresses = std::move(found)] {
+      if (mail->core != nullptr && mail->core->targets[target] != nullptr) {
         const Scope scope(*mail->core);
-        asker->resolved(addresses);
+        mail->core->targets[target]->resolved(round, addresses);
       }
     });
   });

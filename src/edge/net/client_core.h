@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct ClientMail {
 /// What the targets of one Client share.
 class ClientCore {
  public:
-  explicit ClientCore(Reactor& reactor);
+  ClientCore(Reactor& reactor, ClientSettings settings);
   ClientCore(const ClientCore&) = delete;
   ClientCore& operator=(const ClientCore&) = delete;
   ~ClientCore();
@@ -69,9 +70,9 @@ class ClientCore {
 
   void bury(std::unique_ptr<ClientConnection> connection);
 
-  /// Resolves in the background; the target's resolved() is called on the reactor's thread, if the
-  /// Client still exists and the target still is at `place`.
-  void look_up(TargetId target, uint32_t place, const std::string& host, uint16_t port);
+  /// Resolves in the background; the target's resolved() with the same `round` runs on the
+  /// reactor's thread, if Client and target still exist.
+  void look_up(TargetId target, uint64_t round, const std::string& host, uint16_t port);
 
   class Scope {
    public:
@@ -107,7 +108,7 @@ class ClientCore {
   std::vector<uint64_t> deferred_;
   std::vector<std::unique_ptr<ClientConnection>> dead_;
   std::shared_ptr<ClientMail> mail_;
-  std::shared_ptr<Resolver> resolver_;
+  std::shared_ptr<NameLookup> names_;
   size_t depth_ = 0;
 };
 

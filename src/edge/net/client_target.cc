@@ -27,6 +27,9 @@ using base::CallPhase;
 
 constexpr size_t kWaitingCalls = 64;
 constexpr size_t kFewestAddresses = 2;
+constexpr base::Duration kShortestHandshake = std::chrono::milliseconds(250);
+constexpr base::Duration kLongestHandshake =
+    std::chrono::seconds(2);  // a SYN and one more after 1 s
 constexpr base::Duration kAddressBackoff = std::chrono::seconds(1);
 constexpr base::Duration kFailedLookUpRetry = std::chrono::seconds(1);
 
@@ -73,10 +76,10 @@ void ClientTarget::resolve() {
   auto literal = literal_address(settings.host, settings.port);
   literal_ = !literal.empty();
   if (literal_) {
-    resolved(literal);
+    resolved(round_, literal);
   } else if (!resolving_) {
     resolving_ = true;
-    core.look_up(id_, place_, settings.host, settings.port);
+    core.look_up(id_, round_, settings.host, settings.port);
   }
 }
 
@@ -85,15 +88,16 @@ void ClientTarget::on_timer(base::Instant /*now*/) {
   resolve();
 }
 
-void ClientTarget::resolved(const std::vector<SocketAddress>& addresses) {
-  resolving_ = false;
-  if (removed_) {
+void ClientTarget::resolved(uint64_t round, const std::vector<SocketAddress>& addresses) {
+  if (removed_ || round != round_) {
     return;
   }
+  resolving_ = false;
   if (!literal_) {
     core.reactor.timers().arm(
-        *this,
-        core.reactor.now() + (addresses.empty() ? kFailedLookUpRetry : settings.resolve_every));
+        *this, core.reactor.now() + (addresses.empty()
+                                         ? std::min(kFailedLookUpRetry, settings.resolve_every)
+                                         : settings.resolve_every));
   }
   lookup_failed_ = addresses.empty() && addresses_.empty();
   if (lookup_failed_) {
@@ -130,12 +134,12 @@ void ClientTarget::change(TargetSettings next) {
   if (same_place) {
     return;
   }
-  ++place_;
   host_line_ = host_header(settings);
   for (size_t i = connections_.size(); i-- > 0;) {
     connections_[i]->retire();
   }
   addresses_.clear();
+  ++round_;
   lookup_failed_ = resolving_ = false;
   resolve();
 }
@@ -145,12 +149,7 @@ void ClientTarget::remove() {
   cancel();
   fail_waiting(CallError::kCancelled, CallPhase::kNotSent);
   while (!connections_.empty()) {
-    ClientConnection& connection = *connections_.back();
-    if (connection.state() == ClientConnection::State::kBusy) {
-      connection.abandon(CallError::kCancelled, false);
-    } else {
-      connection.close();
-    }
+    connections_.back()->cut();
   }
 }
 
@@ -267,7 +266,11 @@ bool ClientTarget::open_one() {
   ++connecting_;
   counters.connects.add();
   counters.connections_open.add();
-  if (const int error = connection.connect(address); error != 0) {
+  // The handshakes before this one are for the calls before that one.
+  const base::Duration call_has = waiting_[connecting_ - 1]->next_deadline() - core.reactor.now();
+  const base::Duration patience =
+      2 * std::clamp(call_has, kShortestHandshake / 2, kLongestHandshake / 2);
+  if (const int error = connection.connect(address, patience); error != 0) {
     connect_failed(connection, error);
     return false;
   }

@@ -38,7 +38,8 @@ class ClientTarget : private Timer {
   /// A reused connection died before the first byte: the call goes first, on a fresh one.
   void retry(Call& call);
 
-  void resolved(const std::vector<SocketAddress>& addresses);
+  /// The end of look-up `round`; one of an earlier round is of a host left since.
+  void resolved(uint64_t round, const std::vector<SocketAddress>& addresses);
 
   // Told by connections.
   void connected(ClientConnection& connection);
@@ -55,9 +56,6 @@ class ClientTarget : private Timer {
   [[nodiscard]] Client::Pool pool() const;
 
   [[nodiscard]] size_t addresses() const { return addresses_.size(); }
-
-  /// Grows when host or port change: a look-up begun for an earlier place is of no use.
-  [[nodiscard]] uint32_t place() const { return place_; }
 
   [[nodiscard]] const std::string& host_line() const { return host_line_; }
 
@@ -90,9 +88,9 @@ class ClientTarget : private Timer {
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::vector<ClientConnection*> idle_;  ///< Used last at the back.
   std::deque<Call*> waiting_;
-  uint32_t place_ = 0;
   size_t connecting_ = 0;
   size_t draining_ = 0;
+  uint64_t round_ = 0;
   bool literal_ = false;
   bool resolving_ = false;
   bool lookup_failed_ = false;

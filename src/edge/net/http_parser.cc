@@ -91,8 +91,12 @@ struct HttpParser::Sink final : bhttp::basic_parser<IsRequest> {
     return body.size();
   }
 
-  void on_chunk_header_impl(uint64_t /*size*/, beast::string_view /*extensions*/,
-                            beast::error_code& /*ec*/) override {}
+  void on_chunk_header_impl(uint64_t /*size*/, beast::string_view extensions,
+                            beast::error_code& ec) override {
+    if (!owner.on_extensions(extensions.size())) {
+      ec = bhttp::error::bad_chunk_extension;
+    }
+  }
 
   size_t on_chunk_body_impl(uint64_t /*remain*/, beast::string_view body,
                             beast::error_code& /*ec*/) override {
@@ -116,7 +120,7 @@ HttpParser::~HttpParser() = default;
 
 void HttpParser::start(const ParseLimits& limits) {
   limits_ = limits;
-  raw_ = header_bytes_ = body_at_ = body_size_ = 0;
+  raw_ = header_bytes_ = body_at_ = body_size_ = extension_bytes_ = 0;
   fields_.clear();
   method_ = target_ = {};
   status_ = 0;
@@ -183,6 +187,15 @@ bool HttpParser::on_field(std::string_view name, std::string_view value, int kin
         {.name = range(name.data(), name.size()), .value = range(value.data(), value.size())});
   }
   return true;
+}
+
+bool HttpParser::on_extensions(size_t bytes) {
+  extension_bytes_ += bytes;
+  if (extension_bytes_ <= limits_.header_bytes) {
+    return true;
+  }
+  error_ = ParseError::kHeaderTooLarge;
+  return false;
 }
 
 void HttpParser::on_body(const char* data, size_t size) {

@@ -20,7 +20,8 @@ struct ParseLimits {
 enum class ParseError : uint8_t {
   kNone,
   kBadFraming,      ///< No HTTP/1.x message, or one that two readers could frame differently.
-  kHeaderTooLarge,  ///< Header bytes or count, a chunk's header or the trailer over the limit.
+  kHeaderTooLarge,  ///< Header bytes or count, a chunk's header, all chunk extensions together or
+                    ///< the trailer over the limit.
   kBodyTooLarge,
 };
 
@@ -30,7 +31,8 @@ enum class ParseError : uint8_t {
 ///
 /// Stricter than its grammar (Boost.Beast's): duplicate or listed lengths, a length beside a
 /// transfer coding, codings other than `chunked`, any coding in HTTP/1.0, folded headers and a
-/// second Host are errors. Trailers are checked and dropped.
+/// second Host are errors. Trailers are checked and dropped; chunk extensions are dropped, and
+/// together may be as long as a header.
 ///
 /// One thread owns it. Memory: header positions, bounded by header_count.
 /// Source: RFC 9112, sections 2-7.
@@ -113,6 +115,7 @@ class HttpParser {
   [[nodiscard]] Range range(const char* data, size_t size) const;
   [[nodiscard]] bool known_length(uint64_t& length) const;
   bool on_field(std::string_view name, std::string_view value, int kind);
+  bool on_extensions(size_t bytes);
   void on_body(const char* data, size_t size);
   template <typename Parser>
   Progress drive(Parser& parser, size_t size);
@@ -127,6 +130,7 @@ class HttpParser {
   size_t header_bytes_ = 0;  ///< 0 until the header is whole.
   size_t body_at_ = 0;
   size_t body_size_ = 0;
+  size_t extension_bytes_ = 0;
   std::vector<Field> fields_;
   Range method_, target_;
   uint16_t status_ = 0;

@@ -161,6 +161,7 @@ void Reactor::run() {
     body_->ended = false;
   }
   refresh();
+  body_->run_deferred();  // from before this run
   while (!body_->stopping.load(std::memory_order_acquire)) {
     const base::Instant polled_at = clock_.now();
     bool busy = polled_at - now_ >= kShortBatch;

@@ -22,17 +22,28 @@ struct SocketAddress {
 /// The address when `host` is an IPv4 or IPv6 literal, else none. No look-up.
 [[nodiscard]] std::vector<SocketAddress> literal_address(const std::string& host, uint16_t port);
 
+/// Finds the addresses of a name without keeping the caller waiting.
+class NameLookup {
+ public:
+  /// Called once on any thread, or destroyed uncalled when the look-up is given up; empty when the
+  /// name could not be resolved.
+  using Done = std::move_only_function<void(std::vector<SocketAddress>)>;
+
+  virtual ~NameLookup() = default;
+
+  /// Any thread. Pending look-ups are bounded by the number of targets: each asks one at a time.
+  virtual void look_up(std::string host, uint16_t port, Done done) = 0;
+};
+
 /// Looks names up on background threads shared by the process, getaddrinfo unless told otherwise.
 /// A name server that does not answer holds a thread for many seconds: another is started for the
 /// names behind it, up to kThreads, so that one dead name delays no other. Look-ups of the same
 /// host and port at the same time are one. The threads end when the last owner lets go; a look-up
 /// under way is not waited for.
-class Resolver {
+class Resolver final : public NameLookup {
  public:
   static constexpr size_t kThreads = 16;
 
-  /// Called on a background thread; empty when the name could not be resolved.
-  using Done = std::move_only_function<void(std::vector<SocketAddress>)>;
   /// Any thread, several at once.
   using LookUp = std::function<std::vector<SocketAddress>(const std::string& host, uint16_t port)>;
 
@@ -40,10 +51,9 @@ class Resolver {
   explicit Resolver(LookUp look_up = {});
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
-  ~Resolver();
+  ~Resolver() override;
 
-  /// Any thread. Pending look-ups are bounded by the number of targets: each asks one at a time.
-  void look_up(std::string host, uint16_t port, Done done);
+  void look_up(std::string host, uint16_t port, Done done) override;
 
  private:
   struct State;

@@ -137,6 +137,12 @@ class RawListener {
 
   [[nodiscard]] uint16_t port() const { return port_; }
 
+  /// Whether a caller is queued now.
+  [[nodiscard]] bool has_caller() const {
+    pollfd now{.fd = fd_.fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&now, 1, 0) == 1;
+  }
+
   RawSocket accept() {
     pollfd wait{.fd = fd_.fd(), .events = POLLIN, .revents = 0};
     if (::poll(&wait, 1, kPatienceMs) != 1) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+namespace spillway::app {
+
+/// Exit status of every command for an option that is unknown, missing or out of range.
+inline constexpr int kWrongUsage = 2;
+
+/// Adds --version, and reads the arguments into what `app` binds. The status to end with when there
+/// is nothing to run: help or version was printed (0), or what is wrong was (kWrongUsage).
+inline std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
+  app.set_version_flag("--version", "spillway " SPILLWAY_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace spillway::app
