@@ -17,8 +17,9 @@ size_t allocations = 0;
 
 }  // namespace
 
-// Counts every allocation of this test program.
-void* operator new(size_t bytes) {
+// Counts every allocation of this test program. Not inlined: GCC would take the pairs for
+// mismatched.
+[[gnu::noinline]] void* operator new(size_t bytes) {
   ++allocations;
   void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) {
@@ -27,9 +28,14 @@ void* operator new(size_t bytes) {
   return memory;
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  ++allocations;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace spillway::openrtb {
 namespace {

@@ -63,7 +63,7 @@ struct Document::Walker {
   }
 
   // The inlined ones move `at` along, and leave it where they fail.
-  bool values(const char*& at);
+  bool values(const char*& from);
   [[gnu::always_inline]] inline bool key(const char*& at);
   [[gnu::always_inline]] inline bool value(const char*& at);
   [[gnu::always_inline]] inline bool close_until_next(const char*& at);
