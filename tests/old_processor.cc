@@ -4,10 +4,10 @@
 namespace {
 
 struct Early {
-  Early() { std::fputs("a constructor ran\n", stderr); }
+  Early() noexcept { std::fputs("a constructor ran\n", stderr); }
 };
 
-const Early kEarly;
+const Early early;
 
 }  // namespace
 

@@ -15,14 +15,15 @@ constexpr int kCannotRun = 1;
 // system calls works yet.
 void refuse_old_processor(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   if (!processor_fits()) {
-    const auto written = ::write(STDERR_FILENO, kProcessorRefusal, std::strlen(kProcessorRefusal));
+    const auto written =
+        ::write(STDERR_FILENO, processor_refusal(), std::strlen(processor_refusal()));
     ::_exit(written < 0 ? kCannotRun + 1 : kCannotRun);
   }
 }
 
 using Initializer = void (*)(int, char**, char**);
 
-[[gnu::used, gnu::section(".preinit_array")]] const Initializer kGate = &refuse_old_processor;
+[[gnu::used, gnu::section(".preinit_array")]] const Initializer gate = &refuse_old_processor;
 
 }  // namespace
 }  // namespace spillway::app

@@ -2,10 +2,12 @@
 
 namespace spillway::app {
 
-const char* const kProcessorRefusal =
-    "spillway: this build needs a processor of x86-64-v3 (AVX2, BMI1, BMI2, FMA, LZCNT, MOVBE, "
-    "F16C) with PCLMUL; this machine's lacks some of them. Build with the preset `debug`, or "
-    "with -DSPILLWAY_MARCH= (empty), for a slower one that runs here.\n";
+const char* processor_refusal() {
+  return "spillway: this build needs a processor of x86-64-v3 (AVX2, BMI1, BMI2, FMA, LZCNT, "
+         "MOVBE, "
+         "F16C) with PCLMUL; this machine's lacks some of them. Build with the preset `debug`, or "
+         "with -DSPILLWAY_MARCH= (empty), for a slower one that runs here.\n";
+}
 
 #if defined(SPILLWAY_PRETEND_OLD_PROCESSOR)
 bool processor_fits() { return false; }

@@ -7,6 +7,6 @@ namespace spillway::app {
 [[nodiscard]] bool processor_fits();
 
 /// What is wrong when it does not, and what to do; one line with its newline.
-extern const char* const kProcessorRefusal;
+[[nodiscard]] const char* processor_refusal();
 
 }  // namespace spillway::app

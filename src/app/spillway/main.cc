@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     arguments = {argv[2], help};
   }
   if (!spillway::app::processor_fits()) {
-    std::fputs(spillway::app::kProcessorRefusal, stderr);
+    std::fputs(spillway::app::processor_refusal(), stderr);
     return EXIT_FAILURE;
   }
   const bool plain =
