@@ -34,9 +34,9 @@ endif()
 set(SPILLWAY_INCLUDES ${PROJECT_SOURCE_DIR}/src/core ${PROJECT_SOURCE_DIR}/src/edge ${PROJECT_SOURCE_DIR}/src)
 set(SPILLWAY_VECTORS ${PROJECT_SOURCE_DIR}/../shared/vectors CACHE PATH "Shared test data, used when it is there")
 
-# spillway_test(<name> SOURCES ... LIBS ...): a GoogleTest program; its cases become CTest cases when tests run.
+# spillway_test(<name> [SERIAL] SOURCES ... LIBS ...): a GoogleTest program; its cases become CTest cases when tests run.
 function(spillway_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -44,7 +44,8 @@ function(spillway_test name)
   target_link_libraries(${name} PRIVATE spillway_options ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SPILLWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     SPILLWAY_BINARY_DIR="${PROJECT_BINARY_DIR}" SPILLWAY_VECTORS="${SPILLWAY_VECTORS}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name}
+    RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 
 # spillway_bench(<name> SOURCES ... LIBS ...): a Google Benchmark program, run tiny under CTest as <name>_smoke.

@@ -166,6 +166,19 @@ std::string ExchangeProcess::wait_for_event(const std::vector<std::string_view>&
   }
 }
 
+std::vector<std::string> ExchangeProcess::new_events(std::chrono::milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  while (log_.find('\n', log_read_) == std::string::npos &&
+         read_pipe(err_.value(), log_, std::max(until(deadline), 0ms))) {
+  }
+  std::vector<std::string> lines;
+  for (size_t end = 0; (end = log_.find('\n', log_read_)) != std::string::npos;) {
+    lines.push_back(log_.substr(log_read_, end - log_read_));
+    log_read_ = end + 1;
+  }
+  return lines;
+}
+
 std::map<std::string, double> ExchangeProcess::metrics() const {
   std::istringstream page(admin().call("GET", "/metrics").body);
   std::map<std::string, double> values;

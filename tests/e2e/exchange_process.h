@@ -64,6 +64,11 @@ class ExchangeProcess {
   std::string wait_for_event(const std::vector<std::string_view>& parts,
                              std::chrono::milliseconds patience);
 
+  /// Whole log lines that nobody has read yet; waits up to `patience` for the first.
+  [[nodiscard]] std::vector<std::string> new_events(std::chrono::milliseconds patience);
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
   /// Value of one series of /metrics, labels as written there; 0 when it is not there.
   [[nodiscard]] std::map<std::string, double> metrics() const;
 

@@ -77,6 +77,46 @@ TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   EXPECT_EQ(config.snapshot.text, kMinimal);
 }
 
+TEST(ExchangeConfig, RefusesAnAdminListenerOnTheExchangesOwnPort) {
+  constexpr std::string_view kDsps = "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\n";
+  const auto with = [&](std::string_view exchange, std::string_view admin) {
+    return problems_of("exchange: { listen: \"" + std::string(exchange) +
+                       "\" }\nadmin: { listen: \"" + std::string(admin) + "\" }\n" +
+                       std::string(kDsps));
+  };
+  EXPECT_EQ(with("127.0.0.1:9901", "127.0.0.1:9901"),
+            "f:2: admin.listen: \"127.0.0.1:9901\" collides with exchange.listen "
+            "\"127.0.0.1:9901\": one port cannot serve both\n");
+  EXPECT_NE(with("0.0.0.0:9901", "127.0.0.1:9901"), "");
+  EXPECT_NE(with("[::]:9901", "127.0.0.1:9901"), "");
+  EXPECT_EQ(with("127.0.0.1:0", "127.0.0.1:0"), "");
+  EXPECT_EQ(with("127.0.0.2:9901", "127.0.0.1:9901"), "");
+  EXPECT_NE(problems_of("exchange: { listen: 0.0.0.0:9901 }\n" + std::string(kDsps)), "");
+}
+
+TEST(ExchangeConfig, RefusesADspOnTheSeatReservedForHouseAds) {
+  EXPECT_EQ(problems_of("dsps:\n  - { name: house, endpoint: \"http://127.0.0.1:1/\" }\n"),
+            "f:1: house_seat: \"house\" is the seat of dsp \"house\" too: its bids would all be "
+            "refused\n");
+  EXPECT_EQ(
+      problems_of(
+          "house_seat: ours\ndsps:\n  - { name: house, endpoint: \"http://127.0.0.1:1/\" }\n"),
+      "");
+}
+
+TEST(ExchangeConfig, RefusesBytesThatAreNoUtf8AndSaysOnWhichLine) {
+  EXPECT_EQ(
+      problems_of(
+          "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\nhouse_seat: \"\xff\"\n"),
+      "f:3: is no UTF-8 text: save it as UTF-8\n");
+}
+
+TEST(ExchangeConfig, NamesAWrongUrlAsItIsWritten) {
+  EXPECT_NE(problems_of("dsps:\n  - { name: a, endpoint: \"http://a:0/\" }\n")
+                .find("is \"http://a:0/\": its port is not between 1 and 65535"),
+            std::string::npos);
+}
+
 TEST(ExchangeConfig, InheritsGuardSettingsFromTopToEndpoint) {
   const auto config = good(R"(
 guards: { ramp: 10s, open_min: 2s, max_in_flight: 10 }
@@ -201,6 +241,15 @@ TEST(ExchangeConfig, RefusesUrlsThatCouldBreakOutOfARequestLine) {
   EXPECT_EQ(url->host, "::1");
   EXPECT_EQ(url->port, 81);
   EXPECT_EQ(url->target, "/?q=1");
+}
+
+TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
+  const auto config =
+      good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
+  EXPECT_EQ(callers_within(config, 1'000'000), 10'000U);
+  EXPECT_EQ(callers_within(config, 1'024), 1'024U - 300 - 100 - 64);
+  EXPECT_EQ(callers_within(config, 200), 50U);
+  EXPECT_EQ(callers_within(config, 0), 1U);
 }
 
 TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {

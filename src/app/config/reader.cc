@@ -16,6 +16,7 @@
 #include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
 #include "app/config/units.h"
+#include "app/config/utf8.h"
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/time.h"
@@ -205,6 +206,13 @@ ConfigReader::ConfigReader(ConfigReader&&) noexcept = default;
 ConfigReader::ConfigReader(std::string_view text, std::vector<ConfigProblem>& problems)
     : body_(std::make_unique<Body>()) {
   body_->problems = &problems;
+  if (const size_t at = first_invalid_utf8(text); at != std::string_view::npos) {
+    // What stands here reaches callers and DSPs, who refuse such bytes.
+    const auto line = 1 + std::ranges::count(text.substr(0, at), '\n');
+    problems.push_back(
+        {.key = "", .line = static_cast<int>(line), .what = "is no UTF-8 text: save it as UTF-8"});
+    return;
+  }
   try {
     const auto documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {

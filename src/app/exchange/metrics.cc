@@ -166,6 +166,11 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
           [](auto& s) -> auto& { return s.bids; });
   counter("spillway_exchange_dsp_valid_bids_total", "Bids that met every rule.",
           [](auto& s) -> auto& { return s.bids_valid; });
+  counter("spillway_exchange_dsp_answers_bidding_total", "Answers in time with at least one bid.",
+          [](auto& s) -> auto& { return s.answers_bidding; });
+  counter("spillway_exchange_dsp_answers_useless_total",
+          "Answers with bids of which none met every rule.",
+          [](auto& s) -> auto& { return s.answers_useless; });
   counter("spillway_exchange_dsp_wins_total", "Bids that won.",
           [](auto& s) -> auto& { return s.wins; });
   counter("spillway_exchange_late_dsp_answers_total",
@@ -215,6 +220,28 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
                {{"dsp", dsp}, {"region", region}, {"path", path}}, *latency);
 }
 
+void write_bid_alerts(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  const auto* watch = sources.bid_alerts.find(key);
+  if (watch == nullptr) {
+    return;
+  }
+  const auto [dsp, region, path] = parts_of(key);
+  for (size_t i = 0; i < exchange::kBidAlerts; ++i) {
+    const auto alert = static_cast<exchange::BidAlert>(i);
+    const observe::Labels labels{
+        {"dsp", dsp}, {"region", region}, {"path", path}, {"kind", to_string(alert)}};
+    page.gauge("spillway_exchange_dsp_alert", "1 while something is wrong with a DSP's bids.",
+               labels, watch->raised(alert) ? 1 : 0);
+    page.counter("spillway_exchange_dsp_alerts_total", "Alerts raised on a DSP's bids.", labels,
+                 watch->times_raised(alert));
+  }
+  page.gauge("spillway_exchange_dsp_useless_ratio",
+             "Share of the answers with bids that held no valid one, of late.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, watch->useless_ratio());
+  page.gauge("spillway_exchange_dsp_bid_ratio", "Share of the answers that held a bid, of late.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, watch->bid_ratio());
+}
+
 void write_guards(const MetricSources& sources, MetricsPage& page) {
   using resilience::Mode;
   using resilience::State;
@@ -245,6 +272,8 @@ void write_process(const MetricSources& sources, MetricsPage& page) {
   page.counter("spillway_exchange_recorder_dropped_total",
                "Sampled auctions that found the recorder's queue full.", {},
                sources.recorder.dropped());
+  page.counter("spillway_exchange_recorder_lost_total", "Sampled auctions of failed writes.", {},
+               sources.recorder.lost());
   page.counter("spillway_exchange_recorder_write_errors_total", "Failed writes of the log.", {},
                sources.recorder.write_errors());
   page.counter("spillway_exchange_log_dropped_total", "Log events dropped at a full queue.", {},
@@ -265,6 +294,7 @@ std::string metrics_text(const MetricSources& sources) {
   if (!sources.stats.empty()) {
     for (const auto& [key, stats] : sources.stats.front()) {
       write_endpoint(sources, key, page);
+      write_bid_alerts(sources, key, page);
     }
   }
   write_guards(sources, page);

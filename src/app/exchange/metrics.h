@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/exchange/bid_alerts.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -16,10 +17,11 @@ namespace spillway::app {
 /// Everything one scrape reads; all of it safe to read while it is written.
 struct MetricSources {
   const resilience::Registry& registry;
-  const std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>>& stats;
+  const EndpointStatsTable& stats;
   const std::vector<std::unique_ptr<Worker>>& workers;
   const net::Server& server;
   const Recorder& recorder;
+  const BidAlerts& bid_alerts;
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

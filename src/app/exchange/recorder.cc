@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -47,6 +49,7 @@ Recorder::Recorder(const RecorderSettings& settings, uint32_t workers)
         fmt::format("cannot open {}: {}", settings.path, std::generic_category().message(errno));
     return;
   }
+  std::setvbuf(file_, nullptr, _IONBF, 0);  // batches are large; what is counted is written
   for (uint32_t worker = 0; worker < workers; ++worker) {
     lanes_.push_back(std::make_unique<Lane>(settings.queue));
   }
@@ -111,13 +114,11 @@ void Recorder::run() {
   while (true) {
     while (write_some()) {
     }
-    std::fflush(file_);
     std::unique_lock lock(mutex_);
     if (stopping_) {
       lock.unlock();
       while (write_some()) {
       }
-      std::fflush(file_);
       return;
     }
     wake_.wait_for(lock, kLook);
@@ -125,6 +126,7 @@ void Recorder::run() {
 }
 
 // Records are taken before the snapshots that they may be the first to use, and written after.
+// Whether there may be more to write now.
 bool Recorder::write_some() {
   std::vector<std::pair<uint32_t, std::unique_ptr<exchange::Record>>> batch;
   for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -154,15 +156,18 @@ bool Recorder::write_some() {
   if (buffer_.empty()) {
     return false;
   }
-  write(buffer_);
-  written_.add(batch.size());
-  return true;
-}
-
-void Recorder::write(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) {
-    write_errors_.add();
+  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) == buffer_.size()) {
+    written_.add(batch.size());
+    return true;
   }
+  std::clearerr(file_);
+  write_errors_.add();
+  lost_.add(batch.size());
+  // Later records need these all the same.
+  const std::lock_guard lock(mutex_);
+  new_snapshots_.insert(new_snapshots_.begin(), std::make_move_iterator(snapshots.begin()),
+                        std::make_move_iterator(snapshots.end()));
+  return false;
 }
 
 }  // namespace spillway::app

@@ -20,7 +20,8 @@ namespace spillway::app {
 
 /// The auction log's writer: workers hand over whole records, a thread of its own encodes and
 /// writes them. Nobody waits for it: a record that finds its worker's queue full, or more than
-/// kQueuedBytes waiting, is dropped and counted.
+/// kQueuedBytes waiting, is dropped and counted. A write that fails (a full disk) loses its batch,
+/// counted; the next is tried all the same, and the configurations it needs are written again.
 ///
 /// Threads: blank, offer from the worker named; note_snapshot from one thread; the rest from any.
 /// Memory: `queue` records a worker, kQueuedBytes of bodies.
@@ -54,6 +55,9 @@ class Recorder {
 
   [[nodiscard]] uint64_t written() const { return written_.value(); }
 
+  /// Records of failed writes.
+  [[nodiscard]] uint64_t lost() const { return lost_.value(); }
+
   [[nodiscard]] uint64_t write_errors() const { return write_errors_.value(); }
 
  private:
@@ -67,13 +71,12 @@ class Recorder {
 
   void run();
   bool write_some();
-  void write(std::string_view bytes);
 
   double sample_ratio_;
   std::string error_;
   std::FILE* file_ = nullptr;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  base::Counter written_, write_errors_;
+  base::Counter written_, lost_, write_errors_;
   std::string buffer_;
 
   std::mutex mutex_;

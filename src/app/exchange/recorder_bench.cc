@@ -21,8 +21,8 @@
 namespace spillway::app {
 namespace {
 
-/// What a worker of 3 000 auctions/s offers between two looks of the writer (20 ms): as many records
-/// go round, out of the caches in between.
+/// What a worker of 3 000 auctions/s offers between two looks of the writer (20 ms): as many
+/// records go round, out of the caches in between.
 constexpr uint32_t kBurst = 60;
 constexpr uint32_t kQueue = 1'024;
 

@@ -1,13 +1,18 @@
 #include "app/exchange/recorder.h"
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "app/config/config_file.h"
@@ -79,6 +84,80 @@ TEST(Recorder, DropsAndCountsWhatIsTooMuchAndNeverWaits) {
   }
   EXPECT_GE(recorder.dropped(), 1U);
   EXPECT_LT(offered, 1000U);
+  ::unlink(path.c_str());
+}
+
+TEST(Recorder, CountsWhatAFullDiskLostAndSaysNoneOfItWasWritten) {
+  Recorder recorder({.path = "/dev/full", .sample_ratio = 1, .queue = 16}, 1);
+  ASSERT_EQ(recorder.error(), "");
+  recorder.note_snapshot(7, "dsps: []");
+  recorder.offer(0, recorder.blank(0));
+  while (recorder.lost() == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(recorder.lost(), 1U);
+  EXPECT_EQ(recorder.written(), 0U);
+  EXPECT_GE(recorder.write_errors(), 1U);
+}
+
+// While it lives, files do not grow beyond `bytes`: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit small = before_;
+    small.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(Recorder, AfterAFullDiskItsLogCanBeReadAgain) {
+  const auto path = temporary_path();
+  {
+    Recorder recorder({.path = path, .sample_ratio = 1, .queue = 64}, 1);
+    const auto offer = [&recorder](std::string_view request) {
+      auto record = recorder.blank(0);
+      record->snapshot_hash = 7;
+      record->request = request;
+      recorder.offer(0, std::move(record));
+    };
+    {
+      const FullDisk disk(20);
+      recorder.note_snapshot(7, "dsps: []");
+      offer("lost");
+      while (recorder.lost() == 0) {
+        std::this_thread::yield();
+      }
+    }
+    offer("kept");
+  }
+  const auto log = read_whole_file(path, 1 << 20);
+  ASSERT_TRUE(log);
+  exchange::RecordReader reader(*log);
+  bool has_configuration = false;
+  std::vector<std::string> requests;
+  while (!reader.at_end()) {
+    const auto entry = reader.next();
+    if (entry && entry->is_snapshot) {
+      has_configuration = true;
+    } else if (entry) {
+      EXPECT_TRUE(has_configuration);
+      requests.push_back(entry->record.request);
+    }
+  }
+  EXPECT_EQ(requests, std::vector<std::string>{"kept"});
   ::unlink(path.c_str());
 }
 

@@ -14,10 +14,13 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
+#include "app/config/plan.h"
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
@@ -47,6 +50,11 @@ uint64_t random_seed() {
 std::string at_port(const std::string& listen, uint16_t port) {
   const auto address = parse_listen(listen);
   return listen_text(address ? address->host : listen, port);
+}
+
+uint64_t open_files() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
 }
 
 bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
@@ -120,7 +128,15 @@ void Service::open_listeners() {
                        w->on_request(request, std::move(reply));
                      }});
   }
-  server_ = std::make_unique<net::Server>(config_->listen, config_->limits, std::move(parts));
+  net::ServerLimits for_callers = config_->limits;
+  for_callers.connections = callers_within(*config_, open_files());
+  if (for_callers.connections < config_->limits.connections) {
+    log_.event(observe::Level::kWarn,
+               "event=connections_reduced key=exchange.limits.connections configured={} taken={} "
+               "open_files={}",
+               config_->limits.connections, for_callers.connections, open_files());
+  }
+  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts));
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
@@ -134,7 +150,7 @@ void Service::open_listeners() {
                        observe::answer_admin(all, request, std::move(reply));
                      }});
   net::ServerLimits limits;
-  limits.connections = 100;
+  limits.connections = kAdminConnections;
   admin_ = std::make_unique<net::Server>(config_->admin_listen, limits, std::move(control));
   error_ = admin_->error();
 }
@@ -258,6 +274,7 @@ std::string Service::metrics() {
                         .workers = workers_,
                         .server = *server_,
                         .recorder = recorder_,
+                        .bid_alerts = bid_alerts_,
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
@@ -281,12 +298,25 @@ void Service::on_timer(base::Instant now) {
   std::vector<resilience::Transition> transitions;
   registry_.tick(now, transitions);
   log_transitions(transitions);
+  bid_alerts_.tick(now, stats_, log_);
+  complain_of_recorder(now);
   if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
     clean_ = stopped_cleanly();
     control_.stop();
     return;
   }
   control_.timers().arm(*this, now + kTick);
+}
+
+// A full disk is said once a minute, not once a write.
+void Service::complain_of_recorder(base::Instant now) {
+  if (recorder_.write_errors() == recorder_errors_said_ || now < recorder_silent_until_) {
+    return;
+  }
+  recorder_errors_said_ = recorder_.write_errors();
+  recorder_silent_until_ = now + 1min;
+  log_.event(observe::Level::kError, "event=recorder_write_failed failed_writes={} lost={}",
+             recorder_errors_said_, recorder_.lost());
 }
 
 void Service::on_signal(int number) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/config/exchange_config.h"
+#include "app/exchange/bid_alerts.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/signals.h"
 #include "app/exchange/worker.h"
@@ -51,6 +52,7 @@ class Service final : private net::Timer, private SignalSink {
   void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
   void on_signal(int number) override;
+  void complain_of_recorder(base::Instant now);
   void begin_stop();
   [[nodiscard]] bool stopped_cleanly() const;
 
@@ -63,12 +65,15 @@ class Service final : private net::Timer, private SignalSink {
   observe::Log log_;
   Recorder recorder_;
   resilience::Registry registry_;
-  std::vector<std::map<std::string, std::unique_ptr<EndpointStats>>> stats_;  // [worker][key]
+  EndpointStatsTable stats_;
+  BidAlerts bid_alerts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
   std::vector<std::thread> threads_;
   base::Instant stop_by_ = base::kNever;
+  uint64_t recorder_errors_said_ = 0;
+  base::Instant recorder_silent_until_{};
   uint64_t reloads_ = 0;
   uint64_t reloads_refused_ = 0;
   bool ready_ = false;

@@ -28,7 +28,9 @@ struct EndpointStats {
   std::array<base::Counter, resilience::kOutcomes> outcomes;
   std::array<base::Counter, kRefusals> refused;
   base::Counter asked, bids, bids_valid, wins;
-  base::Counter late_answers;  ///< Read whole after the auction had stopped waiting.
+  base::Counter answers_bidding;  ///< Answers in time with at least one bid.
+  base::Counter answers_useless;  ///< Of these with no valid one.
+  base::Counter late_answers;     ///< Read whole after the auction had stopped waiting.
   /// Copied from the worker's client now and then, in the order of kClientCounters and
   /// kClientGauges.
   std::array<base::Counter, kClientCounters.size()> client;

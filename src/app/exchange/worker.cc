@@ -203,6 +203,8 @@ void Worker::count_bids(const Flight& flight) {
     stats.bids.add(report.bids);
     stats.bids_valid.add(report.bids_valid);
     stats.wins.add(report.wins);
+    stats.answers_bidding.add(report.bids > 0 ? 1 : 0);
+    stats.answers_useless.add(report.bids > 0 && report.bids_valid == 0 ? 1 : 0);
   }
   if (candidates.empty()) {
     return;

@@ -54,10 +54,10 @@ struct Record {
 };
 
 enum class RecordErrc : uint8_t {
-  kTruncated,    ///< The log ends inside an entry: the rest is given up.
-  kBadMagic,     ///< No entry begins here, or one of another version: the rest is given up.
-  kBadChecksum,  ///< The entry's bytes changed: it is skipped, the next call reads on behind it.
-  kBadValue,     ///< An intact entry that says what none may say; skipped likewise.
+  kTruncated,    ///< The entry is longer than the rest of the log.
+  kBadMagic,     ///< No entry begins here, or one of another version.
+  kBadChecksum,  ///< The entry's bytes changed, or its end was never written.
+  kBadValue,     ///< An intact entry that says what none may say.
 };
 
 [[nodiscard]] std::string_view to_string(RecordErrc error);
@@ -67,8 +67,9 @@ void append_record(std::string& log, const Record& record);
 void append_snapshot(std::string& log, uint64_t hash, std::string_view text);
 
 /// Reads a log's entries in order. Any bytes are safe to read: what is not a whole, intact entry is
-/// an error, and memory stays within a small multiple of the log's. `log` must outlive the reader;
-/// entries own what they hold.
+/// an error, after which reading goes on with the next entry that begins in what follows (a writer
+/// that died inside an entry costs that entry). Memory stays within a small multiple of the log's.
+/// `log` must outlive the reader; entries own what they hold.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view log) : rest_(log) {}
@@ -85,6 +86,8 @@ class RecordReader {
   base::Result<Entry, RecordErrc> next();
 
  private:
+  void skip_to_entry(std::string_view log);
+
   std::string_view rest_;
 };
 

@@ -81,9 +81,15 @@ void read_auction(RecordCursor& in, Record& record) {
 
 }  // namespace
 
+void RecordReader::skip_to_entry(std::string_view log) {
+  const size_t next = log.find(kRecordMagic, 1);
+  rest_ = next == std::string_view::npos ? std::string_view{} : log.substr(next);
+}
+
 base::Result<RecordReader::Entry, RecordErrc> RecordReader::next() {
   const std::string_view log = std::exchange(rest_, {});
   if (log.substr(0, kRecordMagic.size()) != kRecordMagic.substr(0, log.size())) {
+    skip_to_entry(log);
     return std::unexpected(RecordErrc::kBadMagic);
   }
   if (log.size() < kHeadBytes + kChecksumBytes) {
@@ -93,12 +99,17 @@ base::Result<RecordReader::Entry, RecordErrc> RecordReader::next() {
   const uint8_t kind = head.u8();
   const size_t length = head.u32();
   if (log.size() - kHeadBytes - kChecksumBytes < length) {
+    skip_to_entry(log);
     return std::unexpected(RecordErrc::kTruncated);
   }
   const size_t end = kHeadBytes + length;
   rest_ = log.substr(end + kChecksumBytes);
   const std::string_view hashed = log.substr(kRecordMagic.size(), end - kRecordMagic.size());
   if (RecordCursor(log.substr(end)).u64() != base::hash64(hashed)) {
+    // A torn entry's length leads into the middle of what was written after it.
+    if (!rest_.empty() && !rest_.starts_with(kRecordMagic)) {
+      skip_to_entry(log);
+    }
     return std::unexpected(RecordErrc::kBadChecksum);
   }
 

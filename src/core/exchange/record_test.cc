@@ -104,6 +104,21 @@ TEST(Record, ALogCutAnywhereIsTruncated) {
   }
 }
 
+TEST(Record, AnEntryThatWasNeverFinishedCostsNoneOfThoseAfterIt) {
+  std::string entry;
+  append_record(entry, BusyMarket().record);
+  for (const size_t kept : {size_t{1}, size_t{8}, size_t{12}, size_t{13}, size_t{40},
+                            entry.size() / 2, entry.size() - 1}) {
+    const std::string log = entry + entry.substr(0, kept) + entry + entry;
+    RecordReader reader(log);
+    EXPECT_TRUE(reader.next());
+    EXPECT_FALSE(reader.next()) << kept;
+    EXPECT_TRUE(reader.next()) << kept;
+    EXPECT_TRUE(reader.next()) << kept;
+    EXPECT_TRUE(reader.at_end()) << kept;
+  }
+}
+
 TEST(Record, AnotherFormatIsABadMagic) {
   RecordReader reader("{\"a\":1} and so on and on and on");
   EXPECT_EQ(reader.next().error(), RecordErrc::kBadMagic);

@@ -26,6 +26,9 @@ namespace spillway::exchange {
 
 namespace {
 
+/// Of most answers; the body leaves with each of them, so it grows in one step.
+constexpr size_t kUsualBytes = 1'000;
+
 using openrtb::Document;
 using openrtb::Key;
 using openrtb::Kind;
@@ -274,6 +277,7 @@ void ResponseWriter::write(const Conclusion& end, ReplyBytes& out) {
   }
   out.status = 200;
   out.json = true;
+  out.body.reserve(kUsualBytes);
   out.body += "{\"id\":";
   out.body += end.document->raw(end.document->find(end.document->root(), Key::id));
   if (lines_.empty()) {

@@ -31,10 +31,6 @@ std::string_view to_string(WalkErrc error) {
   return "";
 }
 
-NodeId Document::first_child(NodeId id) const {
-  return id == kAbsent || nodes_[id].children == 0 ? kAbsent : id + 1;
-}
-
 NodeId Document::find(NodeId object, Key key) const {
   if (!is(object, Kind::kObject)) {
     return kAbsent;
@@ -71,18 +67,6 @@ std::string Document::name(NodeId id) const {
     append_unescaped(out, text_.substr(nodes_[id].key_begin, nodes_[id].key_length));
   }
   return out;
-}
-
-std::string_view Document::raw(NodeId id) const {
-  return id == kAbsent ? std::string_view{}
-                       : text_.substr(nodes_[id].begin, nodes_[id].end - nodes_[id].begin);
-}
-
-std::string_view Document::raw_string(NodeId id) const {
-  if (!is(id, Kind::kString)) {
-    return {};
-  }
-  return text_.substr(nodes_[id].begin + 1, nodes_[id].end - nodes_[id].begin - 2);
 }
 
 void Document::append_string(NodeId id, std::string& out) const {

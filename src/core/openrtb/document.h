@@ -77,10 +77,10 @@ class Document {
   /// Byte offset near which the last walk gave up; 0 when it did not.
   [[nodiscard]] size_t failed_at() const { return failed_at_; }
 
-  [[nodiscard]] size_t size() const { return nodes_.size(); }
+  [[nodiscard]] size_t size() const { return size_; }
 
   /// The root, or kAbsent when empty.
-  [[nodiscard]] NodeId root() const { return nodes_.empty() ? kAbsent : 0; }
+  [[nodiscard]] NodeId root() const { return size_ == 0 ? kAbsent : 0; }
 
   /// Requires id < size().
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id]; }
@@ -93,7 +93,9 @@ class Document {
   }
 
   /// First child, kAbsent when there is none. Siblings follow by `node(id).next`.
-  [[nodiscard]] NodeId first_child(NodeId id) const;
+  [[nodiscard]] NodeId first_child(NodeId id) const {
+    return id == kAbsent || nodes_[id].children == 0 ? kAbsent : id + 1;
+  }
 
   /// Member of an object; kAbsent when missing, null, or `object` is no object. Null optional
   /// objects are absent. Cost: linear in the object's members.
@@ -118,10 +120,15 @@ class Document {
   }
 
   /// The raw JSON text of a value, "" for kAbsent.
-  [[nodiscard]] std::string_view raw(NodeId id) const;
+  [[nodiscard]] std::string_view raw(NodeId id) const {
+    return id == kAbsent ? std::string_view{} : between(nodes_[id].begin, nodes_[id].end);
+  }
 
   /// A string's bytes between the quotes, escapes not decoded; "" when it is no string.
-  [[nodiscard]] std::string_view raw_string(NodeId id) const;
+  [[nodiscard]] std::string_view raw_string(NodeId id) const {
+    return is(id, Kind::kString) ? between(nodes_[id].begin + 1, nodes_[id].end - 1)
+                                 : std::string_view{};
+  }
 
   /// Appends the decoded string (valid UTF-8; "\u0000" becomes a zero byte). Nothing when it is no
   /// string. A lone surrogate escape is a syntax error of the walk.
@@ -174,8 +181,14 @@ class Document {
 
  private:
   struct Walker;
+
+  [[nodiscard]] std::string_view between(uint32_t begin, uint32_t end) const {
+    return {text_.data() + begin, end - begin};
+  }
+
   std::string_view text_;
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_;  ///< The table and, behind it, memory of earlier walks.
+  size_t size_ = 0;
   size_t max_nodes_;
   size_t failed_at_ = 0;
   std::unique_ptr<Walker> walker_;

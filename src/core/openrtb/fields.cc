@@ -238,19 +238,41 @@ constexpr auto kRows = [] {
 
 // NOLINTEND(modernize-use-designated-initializers, readability-function-size)
 
-using Rules =
-    std::array<std::array<Rule, static_cast<size_t>(Key::kCount)>, static_cast<size_t>(In::kCount)>;
+constexpr size_t kPlaces = static_cast<size_t>(In::kCount);
+constexpr size_t kMembers = static_cast<size_t>(Key::kCount);
+
+/// What a member of an object must be: the index of a rule, so that a lookup touches one byte.
+struct Rules {
+  std::array<std::array<uint8_t, kMembers>, kPlaces> of{};
+  std::array<Rule, 64> list{};  ///< The first is no rule.
+  size_t count = 1;
+
+  constexpr uint8_t index_of(Rule rule) {
+    size_t i = 0;
+    while (i < count && (list[i].type != rule.type || list[i].child != rule.child)) {
+      ++i;
+    }
+    if (i == count) {
+      list[count++] = rule;
+    }
+    return static_cast<uint8_t>(i);
+  }
+
+  [[nodiscard]] constexpr Rule operator()(In in, Key key) const {
+    return list[of[static_cast<size_t>(in)][static_cast<size_t>(key)]];
+  }
+};
 
 constexpr Rules kRules = [] {
-  Rules rules{};
-  for (size_t in = static_cast<size_t>(In::kRequest); in < rules.size(); ++in) {
-    rules[in][static_cast<size_t>(Key::ext)] = {.type = Type::kObject, .child = In::kOpaque};
+  Rules rules;
+  for (size_t in = static_cast<size_t>(In::kRequest); in < kPlaces; ++in) {
+    rules.of[in][static_cast<size_t>(Key::ext)] = rules.index_of({.type = Type::kObject});
   }
   for (const Row& row : kRows) {
     for (const Key key : row.keys) {
       if (key != Key::kNone) {
-        rules[static_cast<size_t>(row.in)][static_cast<size_t>(key)] = {.type = row.type,
-                                                                        .child = row.child};
+        rules.of[static_cast<size_t>(row.in)][static_cast<size_t>(key)] =
+            rules.index_of({.type = row.type, .child = row.child});
       }
     }
   }
@@ -258,27 +280,31 @@ constexpr Rules kRules = [] {
 }();
 
 /// Recursion goes along the table, which no object contains itself: as deep as the table, about 6.
+/// Members say whether all is well; the first fault is kept aside.
 class Checker {
  public:
   explicit Checker(const Document& document) : document_(document) {}
 
-  std::optional<Fault> object(NodeId id, In in) {
-    const auto& rules = kRules[static_cast<size_t>(in)];
+  bool object(NodeId id, In in) {
     for (NodeId at = document_.first_child(id); at != kAbsent; at = document_.node(at).next) {
       const Node& node = document_.node(at);
-      const Rule rule = rules[static_cast<size_t>(node.key)];
-      if (rule.type == Type::kAny || node.kind == Kind::kNull) {
-        continue;
-      }
-      if (auto fault = member(at, rule)) {
-        return fault;
+      const Rule rule = kRules(in, node.key);
+      if (rule.type != Type::kAny && node.kind != Kind::kNull && !member(at, rule)) {
+        return false;
       }
     }
-    return std::nullopt;
+    return true;
   }
 
+  [[nodiscard]] const Fault& fault() const { return fault_; }
+
  private:
-  std::optional<Fault> member(NodeId id, Rule rule) {
+  bool fail(NodeId id, std::string_view what) {
+    fault_ = {.node = id, .what = what};
+    return false;
+  }
+
+  bool member(NodeId id, Rule rule) {
     switch (rule.type) {
       case Type::kStrings:
         return array(id, {.type = Type::kString});
@@ -288,69 +314,64 @@ class Checker {
         return array(id, {.type = Type::kObject, .child = rule.child});
       case Type::kObject:
         if (document_.node(id).kind != Kind::kObject) {
-          return Fault{.node = id, .what = "must be an object"};
+          return fail(id, "must be an object");
         }
-        return rule.child == In::kOpaque ? std::nullopt : object(id, rule.child);
+        return rule.child == In::kOpaque || object(id, rule.child);
       case Type::kString:
-        if (document_.node(id).kind != Kind::kString) {
-          return Fault{.node = id, .what = "must be a string"};
-        }
-        return std::nullopt;
+        return document_.node(id).kind == Kind::kString || fail(id, "must be a string");
       default:
         return number(id, rule.type);
     }
   }
 
-  std::optional<Fault> array(NodeId id, Rule element) {
+  bool array(NodeId id, Rule element) {
     if (document_.node(id).kind != Kind::kArray) {
-      return Fault{.node = id, .what = "must be an array"};
+      return fail(id, "must be an array");
     }
     for (NodeId at = document_.first_child(id); at != kAbsent; at = document_.node(at).next) {
-      if (auto fault = member(at, element)) {
-        return fault;
+      if (!member(at, element)) {
+        return false;
       }
     }
-    return std::nullopt;
+    return true;
   }
 
-  std::optional<Fault> number(NodeId id, Type type) {
+  bool number(NodeId id, Type type) {
     if (document_.node(id).kind != Kind::kNumber) {
-      return Fault{.node = id, .what = "must be a number"};
+      return fail(id, "must be a number");
     }
     if (type == Type::kNumber) {
-      return std::nullopt;
+      return true;
     }
     if (type == Type::kFloor) {
       return floor(id);
     }
     const std::optional<int64_t> value = document_.integer(id);
     if (!value) {
-      return Fault{.node = id, .what = "must be a whole number"};
+      return fail(id, "must be a whole number");
     }
     if (type == Type::kFlag && *value != 0 && *value != 1) {
-      return Fault{.node = id, .what = "must be 0 or 1"};
+      return fail(id, "must be 0 or 1");
     }
     if (type == Type::kNonNegative && *value < 0) {
-      return Fault{.node = id, .what = "must not be negative"};
+      return fail(id, "must not be negative");
     }
     if (type == Type::kNonNegative && *value > INT32_MAX) {
-      return Fault{.node = id, .what = "is too large"};
+      return fail(id, "is too large");
     }
-    return std::nullopt;
+    return true;
   }
 
-  std::optional<Fault> floor(NodeId id) {
+  bool floor(NodeId id) {
     const auto micros = base::parse_micros(document_.raw(id), base::Rounding::kUp);
     if (!micros || *micros > kFloorSanityUnits * 1'000'000) {
-      return Fault{.node = id, .what = "is too large"};
+      return fail(id, "is too large");
     }
-    if (*micros < 0) {
-      return Fault{.node = id, .what = "must not be negative"};
-    }
-    return std::nullopt;
+    return *micros >= 0 || fail(id, "must not be negative");
   }
 
   const Document& document_;
+  Fault fault_;
 };
 
 }  // namespace
@@ -359,7 +380,11 @@ std::optional<Fault> find_fault(const Document& document) {
   if (!document.is(document.root(), Kind::kObject)) {
     return Fault{.node = document.root(), .what = "must be a JSON object"};
   }
-  return Checker(document).object(document.root(), In::kRequest);
+  Checker checker(document);
+  if (checker.object(document.root(), In::kRequest)) {
+    return std::nullopt;
+  }
+  return checker.fault();
 }
 
 }  // namespace spillway::openrtb

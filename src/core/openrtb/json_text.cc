@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,8 +61,20 @@ constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 }  // namespace
 
 const char* skip_escape(const char* at) {
-  if (at[1] != 'u') {
-    return at[1] != '\0' && kEscapeLetters.contains(at[1]) ? at + 2 : nullptr;
+  switch (at[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+      return at + 2;
+    case 'u':
+      break;
+    default:
+      return nullptr;
   }
   const int32_t unit = hex4(at + 2);
   if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) {
@@ -81,9 +92,15 @@ const char* skip_escape(const char* at) {
 
 std::optional<int64_t> whole_number(std::string_view number) {
   constexpr size_t kSafe = 18;  // So many digits always fit.
-  if (number.size() <= kSafe && std::ranges::all_of(number, is_digit)) {
-    return std::accumulate(number.begin(), number.end(), int64_t{0},
-                           [](int64_t sum, char c) { return sum * 10 + (c - '0'); });
+  if (number.size() <= kSafe) {
+    int64_t value = 0;
+    size_t digits = 0;
+    for (; digits < number.size() && is_digit(number[digits]); ++digits) {
+      value = value * 10 + (number[digits] - '0');
+    }
+    if (digits == number.size()) {
+      return value;
+    }
   }
   const char* const end = number.data() + number.size();
   const bool negative = number.starts_with('-');

@@ -129,10 +129,14 @@ void Guard::Body::publish_terms() {
   // While nothing is known only the ceiling says slow: 0.8 B alone would blame a usual latency.
   published.slow_p90_ns.store(baseline.known() ? baseline.p90().count() * 3 / 2 : INT64_MAX,
                               kRelaxed);
-  published.skip_below_ns.store(breaker.failing() ? 0 : p50.count(), kRelaxed);
-  probe_needs_ns.store(
-      breaker.starved() ? 0 : std::max(p50, baseline.known() ? fair : Duration{}).count(),
-      kRelaxed);
+  // The remaining-time rule keeps away only what is known to be of no use. A leaf that fails or is
+  // silent must be seen to be: explorers are blamed on nobody. A half-open one that no call has the
+  // time for is probed all the same, or it would never leave.
+  const bool starved = breaker.state() == State::kHalfOpen && breaker.starved();
+  const bool rests = breaker.failing() || baseline.hanging() || starved;
+  published.skip_below_ns.store(rests ? 0 : p50.count(), kRelaxed);
+  probe_needs_ns.store(starved ? 0 : std::max(p50, baseline.known() ? fair : Duration{}).count(),
+                       kRelaxed);
   p50_ns.store(p50.count(), kRelaxed);
   p90_ns.store(baseline.p90().count(), kRelaxed);
   median_offered_ns.store(baseline.median_offered().count(), kRelaxed);

@@ -48,6 +48,9 @@ class LatencyBaseline {
 
   [[nodiscard]] bool known() const { return known_; }
 
+  /// The last 20 calls and the last second were silent, late answers included.
+  [[nodiscard]] bool hanging() const { return hanging_; }
+
   /// Zero until known.
   [[nodiscard]] base::Duration p50() const { return known_ ? p50_ : base::Duration{}; }
 

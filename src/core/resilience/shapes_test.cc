@@ -85,6 +85,19 @@ TEST_P(Shapes, ARecoveryClosesWithinSixtySeconds) {
   EXPECT_LE(times[times.size() * 9 / 10], 60);
 }
 
+TEST(TooSlowForItsBudgets, IsStillProbedAndComesBackWithinSixtySecondsOfRecovery) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    CallDriver driver(seed);
+    driver.run(10min, 50, 295ms, lognormal(400, 0.3));
+    const uint64_t before = driver.admitted;
+    driver.run(2min, 50, 295ms, lognormal(400, 0.3));
+    EXPECT_GT(driver.admitted, before) << "stuck without a call, seed " << seed;
+    const base::Instant recovered = driver.now;
+    driver.until(State::kClosed, 300s, 50, 295ms, lognormal(20, 0.1));
+    EXPECT_LE(driver.now - recovered, 60s) << "seed " << seed;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Shapes, testing::ValuesIn(kShapes),
                          [](const testing::TestParamInfo<Shape>& shape) {
                            return "Median" +

@@ -155,19 +155,23 @@ void ClientCore::free_dead() {
   dead.swap(dead_);
 }
 
-void ClientCore::look_up(TargetId target, const std::string& host, uint16_t port) {
+void ClientCore::look_up(TargetId target, uint32_t place, const std::string& host, uint16_t port) {
   if (resolver_ == nullptr) {
     resolver_ = Resolver::shared();
   }
-  resolver_->look_up(host, port, [mail = mail_, target](std::vector<SocketAddress> found) {
+  resolver_->look_up(host, port, [mail = mail_, target, place](std::vector<SocketAddress> found) {
     const std::lock_guard lock(mail->mutex);
     if (mail->reactor == nullptr) {
       return;
     }
-    mail->reactor->post([mail, target, addresses = std::move(found)] {
-      if (mail->core != nullptr && mail->core->targets[target] != nullptr) {
+    mail->reactor->post([mail, target, place, addresses = std::move(found)] {
+      if (mail->core == nullptr) {
+        return;
+      }
+      const auto& asker = mail->core->targets[target];
+      if (asker != nullptr && asker->place() == place) {
         const Scope scope(*mail->core);
-        mail->core->targets[target]->resolved(addresses);
+        asker->resolved(addresses);
       }
     });
   });

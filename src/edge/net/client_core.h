@@ -69,8 +69,9 @@ class ClientCore {
 
   void bury(std::unique_ptr<ClientConnection> connection);
 
-  /// Resolves on the background thread; `done` runs on the reactor's, if the Client still exists.
-  void look_up(TargetId target, const std::string& host, uint16_t port);
+  /// Resolves in the background; the target's resolved() is called on the reactor's thread, if the
+  /// Client still exists and the target still is at `place`.
+  void look_up(TargetId target, uint32_t place, const std::string& host, uint16_t port);
 
   class Scope {
    public:

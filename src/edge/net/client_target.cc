@@ -76,7 +76,7 @@ void ClientTarget::resolve() {
     resolved(literal);
   } else if (!resolving_) {
     resolving_ = true;
-    core.look_up(id_, settings.host, settings.port);
+    core.look_up(id_, place_, settings.host, settings.port);
   }
 }
 
@@ -130,6 +130,7 @@ void ClientTarget::change(TargetSettings next) {
   if (same_place) {
     return;
   }
+  ++place_;
   host_line_ = host_header(settings);
   for (size_t i = connections_.size(); i-- > 0;) {
     connections_[i]->retire();

@@ -56,6 +56,9 @@ class ClientTarget : private Timer {
 
   [[nodiscard]] size_t addresses() const { return addresses_.size(); }
 
+  /// Grows when host or port change: a look-up begun for an earlier place is of no use.
+  [[nodiscard]] uint32_t place() const { return place_; }
+
   [[nodiscard]] const std::string& host_line() const { return host_line_; }
 
   ClientCore& core;
@@ -87,6 +90,7 @@ class ClientTarget : private Timer {
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::vector<ClientConnection*> idle_;  ///< Used last at the back.
   std::deque<Call*> waiting_;
+  uint32_t place_ = 0;
   size_t connecting_ = 0;
   size_t draining_ = 0;
   bool literal_ = false;

@@ -637,6 +637,26 @@ TEST_F(ClientTest, NamesAreResolvedInTheBackground) {
   client_.remove_target(target);
 }
 
+TEST_F(ClientTest, ALookUpOfAPlaceThatATargetLeftIsForgotten) {
+  script([&] {
+    RawSocket socket = listener_.accept();
+    socket.receive_message();
+    socket.send(kOk);
+    socket.receive_all();
+  });
+  RawListener old_place;
+  const TargetId moved = add({.host = "localhost", .port = old_place.port()});
+  client_.change_target(moved, {.host = "127.0.0.1", .port = listener_.port()});
+  // Asked for after the other and for the same name: answered after it, or with it.
+  const TargetId other = add({.host = "localhost", .port = old_place.port()});
+  ASSERT_TRUE(run_while_not([&] { return client_.addresses(other) > 0; }));
+  call(moved, 1, {.answer_by = reactor_.refresh() + 2s});
+  run_until(1);
+  EXPECT_EQ(last().body, "ok");
+  client_.remove_target(moved);
+  client_.remove_target(other);
+}
+
 TEST_F(ClientTest, ANameWithoutAddressIsADnsError) {
   const TargetId target = add({.host = "no-such-host.invalid", .port = 80});
   call(target, 1, {.answer_by = reactor_.refresh() + 300ms});

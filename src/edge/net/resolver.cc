@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -60,15 +62,15 @@ std::vector<SocketAddress> literal_address(const std::string& host, uint16_t por
 }
 
 struct Resolver::State {
-  struct Job {
-    std::string host;
-    uint16_t port;
-    Done done;
-  };
+  using Name = std::pair<std::string, uint16_t>;
 
+  LookUp look_up;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Job> jobs;
+  std::deque<Name> jobs;                   ///< Not begun.
+  std::map<Name, std::vector<Done>> done;  ///< Of jobs and of what is under way.
+  size_t threads = 0;
+  size_t idle = 0;
   bool ended = false;
 };
 
@@ -84,35 +86,62 @@ std::shared_ptr<Resolver> Resolver::shared() {
   return resolver;
 }
 
-Resolver::Resolver() : state_(std::make_shared<State>()) {
-  std::thread([state = state_] { serve(state); }).detach();
+Resolver::Resolver(LookUp look_up) : state_(std::make_shared<State>()) {
+  state_->look_up = std::move(look_up);
+  if (!state_->look_up) {
+    state_->look_up = [](const std::string& host, uint16_t port) {
+      return addresses_of(host, port, AI_ADDRCONFIG);
+    };
+  }
 }
 
 Resolver::~Resolver() {
   const std::lock_guard lock(state_->mutex);
   state_->ended = true;
   state_->jobs.clear();
-  state_->changed.notify_one();
+  state_->done.clear();
+  state_->changed.notify_all();
 }
 
 void Resolver::look_up(std::string host, uint16_t port, Done done) {
   const std::lock_guard lock(state_->mutex);
-  state_->jobs.push_back({.host = std::move(host), .port = port, .done = std::move(done)});
-  state_->changed.notify_one();
+  State::Name name(std::move(host), port);
+  auto& waiting = state_->done[name];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) {
+    return;  // begun already, or about to be
+  }
+  state_->jobs.push_back(std::move(name));
+  if (state_->idle < state_->jobs.size() && state_->threads < kThreads) {
+    ++state_->threads;
+    std::thread([state = state_] { serve(state); }).detach();
+  } else {
+    state_->changed.notify_one();
+  }
 }
 
 void Resolver::serve(const std::shared_ptr<State>& state) {
   std::unique_lock lock(state->mutex);
   while (true) {
+    ++state->idle;
     state->changed.wait(lock, [&] { return state->ended || !state->jobs.empty(); });
+    --state->idle;
     if (state->ended) {
       return;
     }
-    State::Job job = std::move(state->jobs.front());
+    const State::Name name = std::move(state->jobs.front());
     state->jobs.pop_front();
     lock.unlock();
-    job.done(addresses_of(job.host, job.port, AI_ADDRCONFIG));
-    job.done = nullptr;
+    const auto addresses = state->look_up(name.first, name.second);
+    lock.lock();
+    auto waiting = state->done.extract(name);
+    lock.unlock();
+    if (!waiting.empty()) {
+      for (Done& done : waiting.mapped()) {
+        done(addresses);
+      }
+      waiting = {};
+    }
     lock.lock();
   }
 }

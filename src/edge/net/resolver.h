@@ -22,15 +22,22 @@ struct SocketAddress {
 /// The address when `host` is an IPv4 or IPv6 literal, else none. No look-up.
 [[nodiscard]] std::vector<SocketAddress> literal_address(const std::string& host, uint16_t port);
 
-/// Looks names up with getaddrinfo on one background thread shared by the process, one after the
-/// other. The thread ends when the last owner lets go; a look-up under way is not waited for.
+/// Looks names up on background threads shared by the process, getaddrinfo unless told otherwise.
+/// A name server that does not answer holds a thread for many seconds: another is started for the
+/// names behind it, up to kThreads, so that one dead name delays no other. Look-ups of the same
+/// host and port at the same time are one. The threads end when the last owner lets go; a look-up
+/// under way is not waited for.
 class Resolver {
  public:
-  /// Called on the background thread; empty when the name could not be resolved.
+  static constexpr size_t kThreads = 16;
+
+  /// Called on a background thread; empty when the name could not be resolved.
   using Done = std::move_only_function<void(std::vector<SocketAddress>)>;
+  /// Any thread, several at once.
+  using LookUp = std::function<std::vector<SocketAddress>(const std::string& host, uint16_t port)>;
 
   static std::shared_ptr<Resolver> shared();
-  Resolver();
+  explicit Resolver(LookUp look_up = {});
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
   ~Resolver();

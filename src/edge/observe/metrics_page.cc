@@ -25,9 +25,11 @@ namespace spillway::observe {
 namespace {
 
 /// Upper bounds of the exposed latency buckets; the one above the last is +Inf.
-constexpr std::array<uint64_t, 15> kBoundsUs = {100,     250,     500,       1'000,     2'500,
-                                                5'000,   10'000,  25'000,    50'000,    100'000,
-                                                250'000, 500'000, 1'000'000, 2'500'000, 5'000'000};
+/// Densest where auctions end, so that a p99 read from them is good to a few ms there.
+constexpr std::array<uint64_t, 24> kBoundsUs = {
+    100,     250,     500,     1'000,   2'500,   5'000,     10'000,    15'000,
+    20'000,  25'000,  30'000,  35'000,  40'000,  50'000,    75'000,    100'000,
+    150'000, 200'000, 250'000, 300'000, 500'000, 1'000'000, 2'500'000, 5'000'000};
 
 prometheus::ClientMetric labelled(Labels labels) {
   prometheus::ClientMetric metric;

@@ -97,9 +97,11 @@ TEST(MetricsPage, LatencyBucketsAreCumulativeFrom100UsTo5S) {
   const Exposition seen(page.text());
 
   const std::vector<std::pair<std::string, double>> expected = {
-      {"0.0001", 1}, {"0.00025", 1}, {"0.0005", 2}, {"0.001", 2}, {"0.0025", 2}, {"0.005", 2},
-      {"0.01", 3},   {"0.025", 3},   {"0.05", 3},   {"0.1", 3},   {"0.25", 3},   {"0.5", 3},
-      {"1", 4},      {"2.5", 4},     {"5", 4},      {"+Inf", 5}};
+      {"0.0001", 1}, {"0.00025", 1}, {"0.0005", 2}, {"0.001", 2}, {"0.0025", 2},
+      {"0.005", 2},  {"0.01", 3},    {"0.015", 3},  {"0.02", 3},  {"0.025", 3},
+      {"0.03", 3},   {"0.035", 3},   {"0.04", 3},   {"0.05", 3},  {"0.075", 3},
+      {"0.1", 3},    {"0.15", 3},    {"0.2", 3},    {"0.25", 3},  {"0.3", 3},
+      {"0.5", 3},    {"1", 4},       {"2.5", 4},    {"5", 4},     {"+Inf", 5}};
   for (const auto& [bound, count] : expected) {
     const std::string name = "call_seconds_bucket{dsp=\"a\",le=\"" + bound + "\"}";
     ASSERT_TRUE(seen.samples.contains(name)) << name << "\n" << page.text();

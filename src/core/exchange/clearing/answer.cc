@@ -26,6 +26,42 @@ using openrtb::Kind;
 using openrtb::Loss;
 using openrtb::NodeId;
 
+/// Nodes of the answer's own members; kAbsent for missing and null ones.
+struct RootFields {
+  NodeId id = openrtb::kAbsent;
+  NodeId bidid = openrtb::kAbsent;
+  NodeId cur = openrtb::kAbsent;
+  NodeId nbr = openrtb::kAbsent;
+  NodeId seatbid = openrtb::kAbsent;
+};
+
+RootFields read_root(const openrtb::Document& document, NodeId root) {
+  RootFields fields;
+  for (const NodeId member : document.children(root)) {
+    const NodeId present = document.is(member, Kind::kNull) ? openrtb::kAbsent : member;
+    switch (document.node(member).key) {
+      case Key::id:
+        fields.id = present;
+        break;
+      case Key::bidid:
+        fields.bidid = present;
+        break;
+      case Key::cur:
+        fields.cur = present;
+        break;
+      case Key::nbr:
+        fields.nbr = present;
+        break;
+      case Key::seatbid:
+        fields.seatbid = present;
+        break;
+      default:
+        break;
+    }
+  }
+  return fields;
+}
+
 /// The answer's currency: USD when it names none. False when what it names is no code.
 bool read_currency(const openrtb::Document& document, NodeId cur, base::Currency& out) {
   out = base::Currency{};
@@ -64,16 +100,16 @@ class Reader {
     }
     first_.dsp = source_.dsp_index;
     first_.answer = source_.answer_index;
-    const NodeId seatbids = document_.find(root, Key::seatbid);
-    if (seatbids != openrtb::kAbsent && !document_.is(seatbids, Kind::kArray)) {
+    const RootFields fields = read_root(document_, root);
+    if (fields.seatbid != openrtb::kAbsent && !document_.is(fields.seatbid, Kind::kArray)) {
       return false;
     }
-    document_.append_string(document_.find(root, Key::bidid), out_.bidid);
-    const int64_t nbr = document_.integer(document_.find(root, Key::nbr)).value_or(-1);
+    document_.append_string(fields.bidid, out_.bidid);
+    const int64_t nbr = document_.integer(fields.nbr).value_or(-1);
     out_.nbr = nbr >= 0 && nbr <= 65'535 ? static_cast<int>(nbr) : -1;
-    currency_known_ = read_currency(document_, document_.find(root, Key::cur), first_.currency);
-    id_matches_ = document_.equals(document_.find(root, Key::id), request_.id);
-    for (const NodeId seatbid : document_.children(seatbids)) {
+    currency_known_ = read_currency(document_, fields.cur, first_.currency);
+    id_matches_ = document_.equals(fields.id, request_.id);
+    for (const NodeId seatbid : document_.children(fields.seatbid)) {
       if (!document_.is(seatbid, Kind::kNull) && !read_seat(seatbid)) {
         return false;
       }
