@@ -1,3 +1,4 @@
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -98,7 +99,12 @@ TEST(MetricsPage, IsDocumentedNameByNameWithTypeAndLabels) {
                 .status(),
             204);
   const Families written = documented();
-  const Families seen = exposed(exchange.admin().call("GET", "/metrics").body);
+  // What is watched of a DSP appears with the first tick after its first answer.
+  Families seen;
+  const auto deadline = Clock::now() + std::chrono::seconds(5);
+  do {
+    seen = exposed(exchange.admin().call("GET", "/metrics").body);
+  } while (seen.size() < written.size() && Clock::now() < deadline);
   EXPECT_GT(seen.size(), 30U);
   for (const auto& [name, family] : seen) {
     const auto known = written.find(name);
