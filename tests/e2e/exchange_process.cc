@@ -140,11 +140,11 @@ ExchangeProcess::~ExchangeProcess() {
   }
 }
 
-void ExchangeProcess::rewrite(std::string_view config) const {
+void ExchangeProcess::rewrite(std::string_view config, std::string_view admin_keys) const {
   config_.write(
       fmt::format("exchange: {{ listen: 127.0.0.1:0, workers: 2{} }}\n"
-                  "admin: {{ listen: 127.0.0.1:0 }}\n{}",
-                  exchange_keys_, config));
+                  "admin: {{ listen: 127.0.0.1:0{} }}\n{}",
+                  exchange_keys_, admin_keys, config));
 }
 
 void ExchangeProcess::signal(int number) const { ::kill(pid_, number); }

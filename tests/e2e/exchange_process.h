@@ -57,7 +57,7 @@ class ExchangeProcess {
   }
 
   /// Rewrites the file that a reload reads.
-  void rewrite(std::string_view config) const;
+  void rewrite(std::string_view config, std::string_view admin_keys = "") const;
   void signal(int number) const;
 
   /// Waits for a log line with all of `parts`; "" when there is none in time.

@@ -2,6 +2,9 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <ios>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -136,6 +140,10 @@ TEST(Reload, RefusesABadFileAndSaysWhy) {
   EXPECT_EQ(dsp.calls(), 1U);
   exchange.rewrite(one_dsp(dsp.port()) + "recorder: { path: /tmp/elsewhere }\n");
   EXPECT_NE(exchange.admin().post("/admin/reload", "").body.find("restart"), std::string::npos);
+  exchange.rewrite(one_dsp(dsp.port()), ", allow_remote: true");
+  EXPECT_NE(exchange.admin().post("/admin/reload", "").body.find("admin.allow_remote: cannot"),
+            std::string::npos)
+      << "not in silence";
 }
 
 TEST(Reload, DropsNoAuction) {
@@ -240,6 +248,22 @@ TEST(Recorder, WritesALogThatReplaysByteForByte) {
   const auto missing =
       run_program({SPILLWAY_BINARY_DIR "/spillway", "explain", log.path(), "none"});
   EXPECT_EQ(missing.exit_code, 1);
+}
+
+TEST(Command, RefusesAProcessorItWasNotBuiltForBeforeAnythingElseRuns) {
+  const auto refused = run_program({SPILLWAY_BINARY_DIR "/tests/old_processor"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(refused.err.starts_with("spillway: this build needs a processor of x86-64-v3"))
+      << refused.err;
+  EXPECT_EQ(refused.err.find("ran"), std::string::npos) << refused.err;
+  // The same check stands in every part that is installed.
+  for (const char* part : {"exchange", "replay", "explain"}) {
+    const auto program = std::string(SPILLWAY_BINARY_DIR "/libexec/spillway-") + part;
+    std::ifstream file(program, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(bytes.find(".preinit_array"), std::string::npos) << part;
+    EXPECT_NE(bytes.find("this build needs a processor of"), std::string::npos) << part;
+  }
 }
 
 TEST(Command, SaysWhatIsWrongAndHowItEnds) {

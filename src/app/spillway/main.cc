@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "app/config/nearest_name.h"
+#include "app/processor/processor.h"
 
 namespace {
 
@@ -93,18 +94,6 @@ int refuse_part(std::string_view name) {
   return kUsage;
 }
 
-#ifdef SPILLWAY_NEEDS_V3
-bool processor_fits() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("pclmul");
-}
-#else
-bool processor_fits() { return true; }
-#endif
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,12 +116,8 @@ int main(int argc, char** argv) {
     name = argv[2];
     arguments = {argv[2], help};
   }
-  if (!processor_fits()) {
-    std::fputs(
-        "spillway: this build needs a processor of x86-64-v3 (AVX2, BMI1, BMI2, FMA, LZCNT, MOVBE, "
-        "F16C) with PCLMUL; this machine's lacks some of them. Build with the preset `debug`, or "
-        "with -DSPILLWAY_MARCH= (empty), for a slower one that runs here.\n",
-        stderr);
+  if (!spillway::app::processor_fits()) {
+    std::fputs(spillway::app::processor_refusal(), stderr);
     return EXIT_FAILURE;
   }
   const bool plain =

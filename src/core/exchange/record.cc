@@ -119,7 +119,8 @@ void Record::take_admit(base::Instant now, std::span<const Verdict> given) {
 void Record::take_answer(base::Instant now, uint32_t candidate, const base::CallResult& result,
                          std::string_view body) {
   AnswerInput& answer = answers.emplace_back();
-  if (!spare.empty()) {
+  // No-bids need no memory: what there is stays with the answers that have a body.
+  if (!body.empty() && !spare.empty()) {
     answer.body = std::move(spare.back());
     spare.pop_back();
   }
@@ -146,7 +147,9 @@ void Record::clear() {
   admitted_at = finished_at = {};
   verdicts.clear();
   for (AnswerInput& answer : answers) {
-    spare.push_back(std::move(answer.body));
+    if (answer.body.capacity() > std::string().capacity()) {
+      spare.push_back(std::move(answer.body));
+    }
   }
   answers.clear();
   finished = false;
