@@ -1,4 +1,4 @@
-#include "bad_day.h"
+#include "e2e/bad_day.h"
 
 #include <algorithm>
 #include <cmath>

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "app/dsp/fault_table.h"
-#include "bad_day.h"
+#include "e2e/bad_day.h"
 
 // Every row of the fault table at once, each on a DSP of its own, and three healthy controls: what
 // happens to each circuit, and that nobody else notices. Guard times shortened as in the demo.

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "bad_day.h"
+#include "e2e/bad_day.h"
 
 namespace spillway::e2e {
 namespace {
