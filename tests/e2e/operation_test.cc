@@ -266,5 +266,27 @@ TEST(Command, SaysWhatIsWrongAndHowItEnds) {
   EXPECT_NE(json.out.find(R"("ok":false)"), std::string::npos);
 }
 
+TEST(Command, EndsWithTwoWhateverPartIsUsedWrongly) {
+  const std::string spillway = SPILLWAY_BINARY_DIR "/spillway";
+  const std::string target = "http://127.0.0.1:1/";
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"dsp"},
+           {"dsp", "--bogus"},
+           {"load"},
+           {"load", "--target", target, "--rate", "0"},
+           {"load", "--target", target, "--rate", "nan"},
+           {"load", "--target", target, "--json", "--every", "x", "--duration", "10ms"},
+           {"demo", "--rate", "nan"},
+           {"demo", "--seconds", "0"},
+           {"replay"},
+           {"explain", "log"}}) {
+    std::vector<std::string> command{spillway};
+    command.insert(command.end(), wrong.begin(), wrong.end());
+    const auto ended = run_program(command);
+    EXPECT_EQ(ended.exit_code, 2) << fmt::format("{}", fmt::join(wrong, " "));
+    EXPECT_NE(ended.err, "");
+  }
+}
+
 }  // namespace
 }  // namespace spillway::e2e

@@ -18,6 +18,7 @@
 #include "app/config/url.h"
 #include "base/hash.h"
 #include "base/money.h"
+#include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
 #include "net/server.h"
 #include "openrtb/validate.h"
@@ -58,6 +59,13 @@ void read_listen(ConfigReader& reader, std::string& out, bool loopback_only) {
   }
 }
 
+bool collide(const ListenAddress& a, const ListenAddress& b) {
+  const auto is_any = [](const ListenAddress& address) {
+    return address.host == "0.0.0.0" || address.host == "::";
+  };
+  return a.port != 0 && a.port == b.port && (a.host == b.host || is_any(a) || is_any(b));
+}
+
 void read_limits(ConfigReader reader, net::ServerLimits& out) {
   read_size(reader, "header_bytes", out.header_bytes, 1 << 10, 1 << 20);
   read_count(reader, "header_count", out.header_count, 8, 1'000);
@@ -87,6 +95,13 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
 void read_admin(ConfigReader reader, ExchangeConfig& out) {
   reader.read("allow_remote", out.admin_allow_remote);
   read_listen(reader, out.admin_listen, !out.admin_allow_remote);
+  const auto admin = parse_listen(out.admin_listen);
+  const auto auctions = parse_listen(out.listen);
+  if (admin && auctions && collide(*admin, *auctions)) {
+    reader.problem("listen", fmt::format("\"{}\" collides with exchange.listen \"{}\": one port "
+                                         "cannot serve both",
+                                         out.admin_listen, out.listen));
+  }
   reader.finish();
 }
 
@@ -166,6 +181,7 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
   reader.finish();
 }
@@ -246,7 +262,7 @@ void read_dsps(ConfigReader& root, const resilience::SettingsPatch& defaults, Ex
 }  // namespace
 
 ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigProblem>& problems,
-                                    std::vector<std::string>* asked) {
+                                    std::vector<AskedKey>* asked) {
   ExchangeConfig config;
   ConfigReader root(text, problems);
   if (asked != nullptr) {
@@ -267,6 +283,13 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_accounts(root, config.snapshot.accounts);
   read_house_ads(root, config.snapshot.house_ads);
   root.read("house_seat", config.snapshot.house_seat);
+  for (const auto& dsp : config.snapshot.dsps) {
+    if (dsp.seat == config.snapshot.house_seat) {
+      root.problem("house_seat", fmt::format("\"{}\" is the seat of dsp \"{}\" too: its bids would "
+                                             "all be refused",
+                                             dsp.seat, dsp.name));
+    }
+  }
   if (readable && !root.has("dsps") && !root.has("house_ads")) {
     root.problem("",
                  "names neither dsps nor house_ads: there is nobody to ask and nothing to show");

@@ -56,10 +56,10 @@ struct ExchangeConfig {
 };
 
 /// Reads `text`; everything wrong is appended to `problems`, and the result may be used only when
-/// there is nothing. `asked`, when given, collects every key path read
+/// there is nothing. `asked`, when given, collects every key read
 /// (ConfigReader::record_asked).
 [[nodiscard]] ExchangeConfig read_exchange_config(std::string_view text,
                                                   std::vector<ConfigProblem>& problems,
-                                                  std::vector<std::string>* asked = nullptr);
+                                                  std::vector<AskedKey>* asked = nullptr);
 
 }  // namespace spillway::app

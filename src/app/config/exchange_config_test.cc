@@ -77,6 +77,46 @@ TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   EXPECT_EQ(config.snapshot.text, kMinimal);
 }
 
+TEST(ExchangeConfig, RefusesAnAdminListenerOnTheExchangesOwnPort) {
+  constexpr std::string_view kDsps = "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\n";
+  const auto with = [&](std::string_view exchange, std::string_view admin) {
+    return problems_of("exchange: { listen: \"" + std::string(exchange) +
+                       "\" }\nadmin: { listen: \"" + std::string(admin) + "\" }\n" +
+                       std::string(kDsps));
+  };
+  EXPECT_EQ(with("127.0.0.1:9901", "127.0.0.1:9901"),
+            "f:2: admin.listen: \"127.0.0.1:9901\" collides with exchange.listen "
+            "\"127.0.0.1:9901\": one port cannot serve both\n");
+  EXPECT_NE(with("0.0.0.0:9901", "127.0.0.1:9901"), "");
+  EXPECT_NE(with("[::]:9901", "127.0.0.1:9901"), "");
+  EXPECT_EQ(with("127.0.0.1:0", "127.0.0.1:0"), "");
+  EXPECT_EQ(with("127.0.0.2:9901", "127.0.0.1:9901"), "");
+  EXPECT_NE(problems_of("exchange: { listen: 0.0.0.0:9901 }\n" + std::string(kDsps)), "");
+}
+
+TEST(ExchangeConfig, RefusesADspOnTheSeatReservedForHouseAds) {
+  EXPECT_EQ(problems_of("dsps:\n  - { name: house, endpoint: \"http://127.0.0.1:1/\" }\n"),
+            "f:1: house_seat: \"house\" is the seat of dsp \"house\" too: its bids would all be "
+            "refused\n");
+  EXPECT_EQ(
+      problems_of(
+          "house_seat: ours\ndsps:\n  - { name: house, endpoint: \"http://127.0.0.1:1/\" }\n"),
+      "");
+}
+
+TEST(ExchangeConfig, RefusesBytesThatAreNoUtf8AndSaysOnWhichLine) {
+  EXPECT_EQ(
+      problems_of(
+          "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\nhouse_seat: \"\xff\"\n"),
+      "f:3: is no UTF-8 text: save it as UTF-8\n");
+}
+
+TEST(ExchangeConfig, NamesAWrongUrlAsItIsWritten) {
+  EXPECT_NE(problems_of("dsps:\n  - { name: a, endpoint: \"http://a:0/\" }\n")
+                .find("is \"http://a:0/\": its port is not between 1 and 65535"),
+            std::string::npos);
+}
+
 TEST(ExchangeConfig, InheritsGuardSettingsFromTopToEndpoint) {
   const auto config = good(R"(
 guards: { ramp: 10s, open_min: 2s, max_in_flight: 10 }
@@ -129,6 +169,20 @@ dsps:
   const auto plan = plan_connections(config, {});
   EXPECT_EQ(plan.endpoints[0].qps, 101U);
   EXPECT_EQ(plan.endpoints[1].qps, 40U);
+}
+
+TEST(ExchangeConfig, ReadsAnAccountsMarginExactly) {
+  const auto config = good(R"(
+house_ads: [{ type: video, adm: "<VAST/>" }]
+accounts: [{ margin_ratio: 0.125 }, { publisher: p }, { publisher: q, margin_ratio: 0.900000 }]
+)");
+  EXPECT_EQ(config.snapshot.accounts[0].price_margin_ppm, 125'000U);
+  EXPECT_EQ(config.snapshot.accounts[1].price_margin_ppm, 125'000U);
+  EXPECT_EQ(config.snapshot.accounts[2].price_margin_ppm, 900'000U);
+  EXPECT_NE(
+      problems_of("house_ads: [{ type: video, adm: v }]\naccounts: [{ margin_ratio: 0.91 }]\n")
+          .find("f:2: accounts[0].margin_ratio: must be from 0 to 0.9"),
+      std::string::npos);
 }
 
 TEST(ExchangeConfig, BeginsEveryAccountAsTheDefaultOne) {
@@ -189,6 +243,15 @@ TEST(ExchangeConfig, RefusesUrlsThatCouldBreakOutOfARequestLine) {
   EXPECT_EQ(url->target, "/?q=1");
 }
 
+TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
+  const auto config =
+      good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
+  EXPECT_EQ(callers_within(config, 1'000'000), 10'000U);
+  EXPECT_EQ(callers_within(config, 1'024), 1'024U - 300 - 100 - 64);
+  EXPECT_EQ(callers_within(config, 200), 50U);
+  EXPECT_EQ(callers_within(config, 0), 1U);
+}
+
 TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
   const auto config = good(R"(
 exchange: { workers: 4, limits: { connections: 10 } }
@@ -221,10 +284,13 @@ house_ads: [{ type: native, adm: "{}" }]
 
 TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
   std::vector<ConfigProblem> problems;
-  std::vector<std::string> asked;
+  std::vector<AskedKey> asked;
   (void)read_exchange_config(kWhole, problems, &asked);
   EXPECT_TRUE(problems.empty());
-  const std::set<std::string> read(asked.begin(), asked.end());
+  std::set<std::string> read;
+  for (const auto& key : asked) {
+    read.insert(key.path);
+  }
 
   // Rows of the page's tables begin with a key in backticks: | `exchange.listen` | ...
   const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
@@ -240,6 +306,46 @@ TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
   for (const auto& key : written) {
     EXPECT_TRUE(read.contains(key)) << key << " is in docs/configuration.md and never read";
   }
+}
+
+// Defaults that depend on something else; all others must be what the code has.
+const std::set<std::string> kInWords{"one a processor",
+                                     "none: nothing is recorded",
+                                     "none: the default account",
+                                     "required",
+                                     "required, or endpoints",
+                                     "required for banners",
+                                     "the name",
+                                     "the guard's",
+                                     "dsps[].guard.qps, else guards.qps",
+                                     "the region's",
+                                     "inherited",
+                                     "all",
+                                     "none",
+                                     "unknown"};
+
+TEST(ConfigurationPage, HasTheDefaultsOfTheCode) {
+  std::vector<ConfigProblem> problems;
+  std::vector<AskedKey> asked;
+  (void)read_exchange_config(kWhole, problems, &asked);
+  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
+  const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");
+  size_t literal = 0;
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
+       ++it) {
+    const std::string key = (*it)[1];
+    const std::string written = std::regex_replace((*it)[2].str(), std::regex("`"), "");
+    if (kInWords.contains(written)) {
+      continue;
+    }
+    ++literal;
+    for (const auto& [path, fallback] : asked) {
+      if (path == key) {
+        EXPECT_EQ(written, fallback) << key;
+      }
+    }
+  }
+  EXPECT_GT(literal, 80U);
 }
 
 TEST(ConfigurationPage, ShowsAnExampleThatWorks) {

@@ -19,8 +19,8 @@ using resilience::Settings;
 constexpr base::Duration kLongest = 5min;
 
 void read_part(ConfigReader& reader, std::string_view key, std::optional<base::Duration>& out,
-               base::Duration low, base::Duration high) {
-  base::Duration value = low;
+               base::Duration fallback, base::Duration low, base::Duration high) {
+  base::Duration value = fallback;
   reader.read(key, value, low, high);
   if (reader.has(key)) {
     out = value;
@@ -28,8 +28,8 @@ void read_part(ConfigReader& reader, std::string_view key, std::optional<base::D
 }
 
 void read_part(ConfigReader& reader, std::string_view key, std::optional<uint32_t>& out,
-               uint32_t low, uint32_t high) {
-  uint32_t value = low;
+               uint32_t fallback, uint32_t low, uint32_t high) {
+  uint32_t value = fallback;
   reader.read(key, value, low, high);
   if (reader.has(key)) {
     out = value;
@@ -39,21 +39,22 @@ void read_part(ConfigReader& reader, std::string_view key, std::optional<uint32_
 }  // namespace
 
 void read_guard(ConfigReader& reader, resilience::SettingsPatch& patch) {
-  size_t mode = 0;
+  const Settings usual;  // What holds when no level says otherwise.
+  auto mode = static_cast<size_t>(usual.enforcement);
   reader.read_choice("mode", {"enforce", "shadow", "disabled"}, mode);
   if (reader.has("mode")) {
     patch.enforcement = static_cast<Settings::Enforcement>(mode);
   }
-  read_part(reader, "open_min", patch.open_min, 100ms, kLongest);
-  read_part(reader, "open_max", patch.open_max, 100ms, kLongest);
-  read_part(reader, "ramp", patch.ramp, 1s, kLongest);
-  read_part(reader, "slow_floor", patch.slow_floor, 1ms, 10s);
-  read_part(reader, "slow_ceiling", patch.slow_ceiling, 1ms, 60s);
-  read_part(reader, "max_in_flight", patch.max_in_flight, 0, 100'000);
-  read_part(reader, "qps", patch.qps, 0, 10'000'000);
-  read_part(reader, "probes_good", patch.probes_good, 1, 100);
-  read_part(reader, "probes_of", patch.probes_of, 1, 100);
-  read_part(reader, "probes_bad", patch.probes_bad, 1, 100);
+  read_part(reader, "open_min", patch.open_min, usual.open_min, 100ms, kLongest);
+  read_part(reader, "open_max", patch.open_max, usual.open_max, 100ms, kLongest);
+  read_part(reader, "ramp", patch.ramp, usual.ramp, 1s, kLongest);
+  read_part(reader, "slow_floor", patch.slow_floor, usual.slow_floor, 1ms, 10s);
+  read_part(reader, "slow_ceiling", patch.slow_ceiling, usual.slow_ceiling, 1ms, 60s);
+  read_part(reader, "max_in_flight", patch.max_in_flight, usual.max_in_flight, 0, 100'000);
+  read_part(reader, "qps", patch.qps, usual.qps, 0, 10'000'000);
+  read_part(reader, "probes_good", patch.probes_good, usual.probes_good, 1, 100);
+  read_part(reader, "probes_of", patch.probes_of, usual.probes_of, 1, 100);
+  read_part(reader, "probes_bad", patch.probes_bad, usual.probes_bad, 1, 100);
 }
 
 resilience::Settings flatten(std::initializer_list<const resilience::SettingsPatch*> patches) {

@@ -22,6 +22,8 @@
 namespace spillway::app {
 namespace {
 
+constexpr uint64_t kOwnFiles = 64;  // log, recorder, event loops, and some air
+
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string json_string(std::string_view text) {
@@ -69,6 +71,16 @@ uint32_t contracted_qps(const exchange::DspConfig& dsp, const exchange::Endpoint
 
 }  // namespace
 
+size_t callers_within(const ExchangeConfig& config, uint64_t open_files) {
+  uint64_t others = kOwnFiles + kAdminConnections;
+  for (const auto& dsp : config.snapshot.dsps) {
+    others += uint64_t{dsp.max_connections} * dsp.endpoints.size();
+  }
+  const uint64_t left = open_files > others ? open_files - others : 0;
+  const uint64_t most = std::max({uint64_t{1}, open_files / 4, left});
+  return static_cast<size_t>(std::min<uint64_t>(config.limits.connections, most));
+}
+
 uint32_t connections_of_worker(uint32_t max_connections, uint32_t workers, uint32_t worker) {
   const uint32_t part = max_connections / workers + (worker < max_connections % workers ? 1 : 0);
   return std::max(1U, part);
@@ -95,7 +107,6 @@ ConnectionPlan plan_connections(const ExchangeConfig& config, const MachineLimit
       plan.endpoints.push_back(std::move(entry));
     }
   }
-  constexpr uint64_t kOwnFiles = 64;
   plan.open_files = plan.connections + config.limits.connections + kOwnFiles;
   if (plan.open_files > machine.open_files) {
     plan.warnings.push_back(fmt::format(

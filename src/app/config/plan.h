@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "app/config/exchange_config.h"
 
 namespace spillway::app {
+
+/// Of the admin listener at once.
+inline constexpr size_t kAdminConnections = 100;
 
 /// What the machine allows.
 struct MachineLimits {
@@ -39,6 +43,11 @@ struct ConnectionPlan {
 
 [[nodiscard]] ConnectionPlan plan_connections(const ExchangeConfig& config,
                                               const MachineLimits& machine);
+
+/// Callers' connections to take when only `open_files` may be open: as configured, or as many as
+/// leave the DSPs and the admin listener theirs, but a quarter of the files at least. Without this
+/// callers alone could take every file, and then nobody can be asked.
+[[nodiscard]] size_t callers_within(const ExchangeConfig& config, uint64_t open_files);
 
 /// Lines for people, or one JSON object.
 [[nodiscard]] std::string plan_text(const ConnectionPlan& plan);

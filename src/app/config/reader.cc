@@ -16,6 +16,8 @@
 #include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
 #include "app/config/units.h"
+#include "app/config/utf8.h"
+#include "base/decimal.h"
 #include "base/money.h"
 #include "base/time.h"
 
@@ -50,6 +52,12 @@ bool is_plain(const YAML::Node& node) {
   return node.Tag() != "!";  // yaml-cpp's mark of a quoted scalar
 }
 
+std::string micros_text(int64_t micros) {
+  std::string out;
+  base::append_micros(out, micros);
+  return out;
+}
+
 int line_of(const YAML::Node& node) {
   const YAML::Mark mark = node.Mark();
   return mark.is_null() ? 0 : mark.line + 1;
@@ -81,7 +89,7 @@ std::string to_string(const ConfigProblem& problem, std::string_view file) {
 
 struct ConfigReader::Body {
   std::vector<ConfigProblem>* problems = nullptr;
-  std::vector<std::string>* asked_paths = nullptr;
+  std::vector<AskedKey>* asked_paths = nullptr;
   std::string path;     // with indices and names, for problems
   std::string pattern;  // with [] and *, for record_asked
   int line = 0;
@@ -110,9 +118,17 @@ struct ConfigReader::Body {
 
   const Member* ask_value(std::string_view key) {
     if (asked_paths != nullptr) {
-      asked_paths->push_back(pattern_to(key));
+      asked_paths->push_back({.path = pattern_to(key), .fallback = {}});
     }
     return ask(key);
+  }
+
+  // Of the value asked for last.
+  template <typename Text>
+  void note_fallback(Text text) {
+    if (asked_paths != nullptr) {
+      asked_paths->back().fallback = text();
+    }
   }
 
   void complain(std::string_view key, int at, std::string what) const {
@@ -163,6 +179,7 @@ struct ConfigReader::Body {
   void read_number(std::string_view key, Number& out, Number low, Number high,
                    std::string_view wanted) {
     const std::string* text = scalar(key, wanted, true);
+    note_fallback([&] { return fmt::format("{}", out); });
     if (text == nullptr) {
       return;
     }
@@ -189,6 +206,13 @@ ConfigReader::ConfigReader(ConfigReader&&) noexcept = default;
 ConfigReader::ConfigReader(std::string_view text, std::vector<ConfigProblem>& problems)
     : body_(std::make_unique<Body>()) {
   body_->problems = &problems;
+  if (const size_t at = first_invalid_utf8(text); at != std::string_view::npos) {
+    // What stands here reaches callers and DSPs, who refuse such bytes.
+    const auto line = 1 + std::ranges::count(text.substr(0, at), '\n');
+    problems.push_back(
+        {.key = "", .line = static_cast<int>(line), .what = "is no UTF-8 text: save it as UTF-8"});
+    return;
+  }
   try {
     const auto documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {
@@ -210,16 +234,19 @@ ConfigReader::ConfigReader(std::string_view text, std::vector<ConfigProblem>& pr
   }
 }
 
-void ConfigReader::record_asked(std::vector<std::string>& asked) { body_->asked_paths = &asked; }
+void ConfigReader::record_asked(std::vector<AskedKey>& asked) { body_->asked_paths = &asked; }
 
 void ConfigReader::read(std::string_view key, std::string& out) {
-  if (const std::string* text = body_->scalar(key, "text", false)) {
+  const std::string* text = body_->scalar(key, "text", false);
+  body_->note_fallback([&] { return out; });
+  if (text != nullptr) {
     out = *text;
   }
 }
 
 void ConfigReader::read(std::string_view key, bool& out) {
   const std::string* text = body_->scalar(key, "true or false", true);
+  body_->note_fallback([&] { return std::string(out ? "true" : "false"); });
   if (text == nullptr) {
     return;
   }
@@ -247,6 +274,7 @@ void ConfigReader::read(std::string_view key, double& out, double low, double hi
 void ConfigReader::read(std::string_view key, base::Duration& out, base::Duration low,
                         base::Duration high) {
   const std::string* text = body_->scalar(key, "a duration such as 150ms, 5s or 2m", true);
+  body_->note_fallback([&] { return duration_text(out); });
   if (text == nullptr) {
     return;
   }
@@ -264,6 +292,7 @@ void ConfigReader::read(std::string_view key, base::Duration& out, base::Duratio
 
 void ConfigReader::read_bytes(std::string_view key, uint64_t& out, uint64_t low, uint64_t high) {
   const std::string* text = body_->scalar(key, "a size such as 256KiB or 1MiB", true);
+  body_->note_fallback([&] { return bytes_text(out); });
   if (text == nullptr) {
     return;
   }
@@ -284,6 +313,7 @@ void ConfigReader::read_choice(std::string_view key, const std::vector<std::stri
                                size_t& out) {
   const auto wanted = fmt::format("one of {}", fmt::join(names, ", "));
   const std::string* text = body_->scalar(key, wanted, false);
+  body_->note_fallback([&] { return std::string(names[out]); });
   if (text == nullptr) {
     return;
   }
@@ -378,6 +408,7 @@ std::vector<std::pair<std::string, ConfigReader>> ConfigReader::entries(std::str
 
 void ConfigReader::read_cpm(std::string_view key, base::Cpm& out) {
   const std::string* text = body_->scalar(key, "a price per thousand such as 1.25", true);
+  body_->note_fallback([&] { return micros_text(out.micros); });
   if (text == nullptr) {
     return;
   }
@@ -388,6 +419,23 @@ void ConfigReader::read_cpm(std::string_view key, base::Cpm& out) {
     problem(key, fmt::format("must be a price per thousand, not negative, such as 1.25; is \"{}\"",
                              *text));
   }
+}
+
+void ConfigReader::read_ppm(std::string_view key, uint32_t& out, uint32_t high_ppm) {
+  const std::string* text = body_->scalar(key, "a share such as 0.15", true);
+  body_->note_fallback([&] { return micros_text(out); });
+  if (text == nullptr) {
+    return;
+  }
+  // Both roundings agree only on what six decimals can say.
+  const auto down = base::parse_micros(*text, base::Rounding::kDown);
+  const auto up = base::parse_micros(*text, base::Rounding::kUp);
+  if (down && up && *down == *up && *down >= 0 && *down <= high_ppm) {
+    out = static_cast<uint32_t>(*down);
+    return;
+  }
+  problem(key, fmt::format("must be from 0 to {} with at most six decimals, is \"{}\"",
+                           micros_text(high_ppm), *text));
 }
 
 void ConfigReader::problem(std::string_view key, std::string what) {

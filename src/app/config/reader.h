@@ -23,6 +23,14 @@ struct ConfigProblem {
 /// "config.yaml:7: dsps[0].endpoint: must be an http URL, is \"ftp://x\""
 [[nodiscard]] std::string to_string(const ConfigProblem& problem, std::string_view file);
 
+/// A key that was asked for: its path with `[]` for any element and `*` for any free name,
+/// "dsps[].endpoint", and what stays when the file does not have it, written as it would be there
+/// ("" for an empty list).
+struct AskedKey {
+  std::string path;
+  std::string fallback;
+};
+
 /// One mapping of a YAML file being read strictly: every key is asked for once, by name, with its
 /// range; what was not asked for is an unknown key and an error (with the nearest known name).
 /// Problems are collected, not thrown: a file's mistakes are all reported at once. A value that is
@@ -35,10 +43,9 @@ class ConfigReader {
   ~ConfigReader();
   ConfigReader(ConfigReader&&) noexcept;
 
-  /// From now on every value asked for, here and in sections taken later, is written down as a path
-  /// with `[]` for any element and `*` for any free name: "dsps[].endpoint". `asked` must outlive
-  /// all readers. For the test that keeps the documentation true.
-  void record_asked(std::vector<std::string>& asked);
+  /// From now on every value asked for, here and in sections taken later, is written down. `asked`
+  /// must outlive all readers. For the tests that keep the documentation true.
+  void record_asked(std::vector<AskedKey>& asked);
 
   void read(std::string_view key, std::string& out);
   void read(std::string_view key, bool& out);
@@ -48,6 +55,8 @@ class ConfigReader {
   void read(std::string_view key, base::Duration& out, base::Duration low, base::Duration high);
   void read_bytes(std::string_view key, uint64_t& out, uint64_t low, uint64_t high);
   void read_cpm(std::string_view key, base::Cpm& out);  ///< Exact decimal text, >= 0.
+  /// Parts per million: exact decimal text, a share from 0 to `high_ppm`.
+  void read_ppm(std::string_view key, uint32_t& out, uint32_t high_ppm);
   void read(std::string_view key, std::vector<std::string>& out);
 
   /// One of `names`; writes its index.

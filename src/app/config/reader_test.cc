@@ -135,16 +135,40 @@ TEST(ConfigReader, TreatsASectionNotTakenAsUnknown) {
 
 TEST(ConfigReader, WritesDownWhatWasAskedFor) {
   std::vector<ConfigProblem> problems;
-  std::vector<std::string> asked;
+  std::vector<AskedKey> asked;
   ConfigReader reader("dsps: [{ name: a }, { name: b }]\n", problems);
   reader.record_asked(asked);
   for (auto& dsp : reader.list("dsps")) {
-    std::string text;
+    std::string text = "nobody";
     dsp.read("name", text);
-    dsp.section("guard").read("ramp", text);
+    base::Duration ramp = 1500ms;
+    dsp.section("guard").read("ramp", ramp, 1s, 2s);
   }
-  EXPECT_EQ(asked, (std::vector<std::string>{"dsps[].name", "dsps[].guard.ramp", "dsps[].name",
-                                             "dsps[].guard.ramp"}));
+  ASSERT_EQ(asked.size(), 4U);
+  EXPECT_EQ(asked[0].path, "dsps[].name");
+  EXPECT_EQ(asked[0].fallback, "nobody") << "what the file says is not what holds without it";
+  EXPECT_EQ(asked[1].path, "dsps[].guard.ramp");
+  EXPECT_EQ(asked[1].fallback, "1500ms");
+  EXPECT_EQ(asked[2].path, "dsps[].name");
+}
+
+TEST(ConfigReader, ReadsSharesExactlyToTheMillionth) {
+  const auto read = [](std::string_view text, uint32_t high_ppm = 900'000) {
+    std::vector<ConfigProblem> problems;
+    ConfigReader reader("m: " + std::string(text) + "\n", problems);
+    uint32_t ppm = 7;
+    reader.read_ppm("m", ppm, high_ppm);
+    EXPECT_EQ(problems.empty(), ppm != 7) << text;
+    return ppm;
+  };
+  EXPECT_EQ(read("0"), 0U);
+  EXPECT_EQ(read("0.15"), 150'000U);
+  EXPECT_EQ(read("0.000001"), 1U);
+  EXPECT_EQ(read("0.90"), 900'000U);
+  for (const char* wrong :
+       {"0.900001", "1", "-0.1", "0.0000001", "0.1234567", "15%", "\"0.1\"", ""}) {
+    EXPECT_EQ(read(wrong), 7U) << wrong;
+  }
 }
 
 TEST(ConfigUnits, ReadBackWhatTheyWrite) {

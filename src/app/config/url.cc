@@ -81,8 +81,8 @@ std::optional<Authority> split_authority(std::string_view text) {
 }  // namespace
 
 base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
-  const auto fail = [&](std::string_view why) {
-    return std::unexpected(fmt::format("must be an http URL, is \"{}\": {}", url, why));
+  const auto fail = [whole = url](std::string_view why) {
+    return std::unexpected(fmt::format("must be an http URL, is \"{}\": {}", whole, why));
   };
   if (std::ranges::any_of(url, [](char c) { return c <= ' ' || c == 0x7f; })) {
     return fail("it has white space or control bytes in it");

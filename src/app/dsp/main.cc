@@ -128,7 +128,12 @@ int run(int argc, char** argv) {
   app.add_option("--config", path, "The farm's YAML file")->required();
   app.add_flag("--check-config", check, "Say everything that is wrong with the file, and end");
   app.add_flag("--json", json, "Print where each DSP listens as JSON lines");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    constexpr int kUsage = 2;
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
   std::ifstream file(path);
   if (!file) {
     fmt::print(stderr, "{}: cannot be read\n", path);

@@ -131,7 +131,8 @@ int run(int argc, char** argv) {
   }
   const auto text = read_config_file(path);
   if (!text) {
-    return report_problems({{.key = "", .line = 0, .what = text.error()}}, path, json);
+    return report_problems({{.key = "", .line = 0, .what = text.error()}}, "spillway exchange",
+                           json);
   }
   std::vector<ConfigProblem> problems;
   auto config = read_exchange_config(*text, problems);

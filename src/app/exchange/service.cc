@@ -14,10 +14,13 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
+#include "app/config/plan.h"
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
@@ -49,6 +52,11 @@ std::string at_port(const std::string& listen, uint16_t port) {
   return listen_text(address ? address->host : listen, port);
 }
 
+uint64_t open_files() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
+}
+
 bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
   const auto all = [](const net::ServerLimits& limits) {
     return std::tuple(limits.header_bytes, limits.header_count, limits.body_bytes, limits.pipeline,
@@ -71,6 +79,7 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.log_level == b.log_level, "exchange.log_level");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
+  compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
   compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
               a.recorder.sample_ratio == b.recorder.sample_ratio,
           "recorder");
@@ -119,7 +128,15 @@ void Service::open_listeners() {
                        w->on_request(request, std::move(reply));
                      }});
   }
-  server_ = std::make_unique<net::Server>(config_->listen, config_->limits, std::move(parts));
+  net::ServerLimits for_callers = config_->limits;
+  for_callers.connections = callers_within(*config_, open_files());
+  if (for_callers.connections < config_->limits.connections) {
+    log_.event(observe::Level::kWarn,
+               "event=connections_reduced key=exchange.limits.connections configured={} taken={} "
+               "open_files={}",
+               config_->limits.connections, for_callers.connections, open_files());
+  }
+  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts));
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
@@ -133,7 +150,7 @@ void Service::open_listeners() {
                        observe::answer_admin(all, request, std::move(reply));
                      }});
   net::ServerLimits limits;
-  limits.connections = 100;
+  limits.connections = kAdminConnections;
   admin_ = std::make_unique<net::Server>(config_->admin_listen, limits, std::move(control));
   error_ = admin_->error();
 }

@@ -28,6 +28,9 @@ void allow_origin(net::Response& response, std::string_view origin) {
 }  // namespace
 
 bool speaks_json(std::string_view content_type) {
+  if (content_type == kJson) {
+    return true;
+  }
   constexpr std::array kOthers{"protobuf", "avro"};
   std::string lower(content_type.substr(0, 128));
   for (char& c : lower) {

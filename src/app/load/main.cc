@@ -197,12 +197,21 @@ int load(const LoadSettings& settings, bool json, std::optional<Duration> every)
   return failure_of(generator).empty() ? 0 : 1;
 }
 
+constexpr int kUsage = 2;
+
+// CLI::Range lets nan through: it is neither below nor above.
+std::string is_number(const std::string& text) {
+  return text.find_first_not_of("0123456789.eE+-") == std::string::npos ? "" : "must be a number";
+}
+
 int run(int argc, char** argv) {
   CLI::App app("An open-loop load generator for OpenRTB.", "spillway load");
   app.footer(kExamples);
   Options options;
   app.add_option("--target", options.target, "http://HOST:PORT/PATH")->required();
-  app.add_option("--rate", options.rate, "Arrivals a second")->check(CLI::Range(0.001, 1e6));
+  app.add_option("--rate", options.rate, "Arrivals a second")
+      ->check(is_number)
+      ->check(CLI::Range(0.001, 1e6));
   app.add_option("--duration", options.duration, "Length of the schedule, such as 30s");
   app.add_option("--connections", options.connections, "Most connections at once")
       ->check(CLI::Range(1, 60'000));
@@ -213,16 +222,24 @@ int run(int argc, char** argv) {
   app.add_flag("--json", options.json, "Print the summary as JSON");
   app.add_option("--every", options.every, "With --json: print it at this interval too");
   app.add_flag("--allow-remote", options.allow_remote, "Let the target be another machine");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
   LoadSettings settings;
   const std::string problem = settings_of(options, settings);
   if (!problem.empty()) {
     fmt::print(stderr, "{}\n", problem);
-    return 2;
+    return kUsage;
   }
   std::optional<Duration> every;
   if (options.json && !options.every.empty()) {
     every = spillway::app::parse_duration(options.every);
+    if (!every || *every <= Duration::zero()) {
+      fmt::print(stderr, "--every: must be a time such as 1s, is \"{}\"\n", options.every);
+      return kUsage;
+    }
   }
   return load(settings, options.json, every);
 }

@@ -296,7 +296,7 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
   }
   body.stage = Body::Stage::kAsking;
   body.admitted_at = now;
-  body.outgoing.reset(body.document, body.request);
+  body.outgoing.reset(body.document, body.request, body.account->price_margin_ppm);
   for (uint32_t i = 0; i < body.candidate_count(); ++i) {
     Call& call = *body.calls[i];
     // A missing verdict is a caller that gave up: shed.
@@ -326,6 +326,7 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
   Call& call = *self.calls[candidate];
   const Answering asked{.snapshot = self.snapshot,
                         .request = &self.request,
+                        .account = self.account,
                         .candidate = &self.candidates()[candidate],
                         .index = candidate};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {

@@ -29,6 +29,16 @@ void refuse_strays(const Snapshot& snapshot, const Candidate& candidate, std::ve
   }
 }
 
+namespace {
+
+/// A caller that names no currency takes the one it set its floor in.
+bool caller_takes(const openrtb::RequestView& request, const base::Currency& currency) {
+  return !request.currencies_given ||
+         std::ranges::find(request.currencies, currency) != request.currencies.end();
+}
+
+}  // namespace
+
 base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bid* const> bids) {
   const Bid* first = nullptr;
   bool mixed = false;
@@ -40,7 +50,7 @@ base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bi
   }
   if (first == nullptr) {
     for (const openrtb::Imp& imp : request.imps) {
-      if (imp.floor.micros > 0) {
+      if (imp.floor.micros > 0 && caller_takes(request, imp.floor_currency)) {
         return imp.floor_currency;
       }
     }

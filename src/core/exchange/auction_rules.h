@@ -21,7 +21,8 @@ void refuse_strays(const Snapshot& snapshot, const Candidate& candidate,
 
 /// A reply has one currency. The caller's most wanted one (order of request.cur) that any valid bid
 /// is in is taken, bids in others lose by 526: there is no conversion here. Without valid bids:
-/// the first floor's currency among the imps, else the most wanted one.
+/// the first floor's currency among the imps that the caller takes (any, when it names none), else
+/// the most wanted one. What has its floor in another currency is then left empty.
 [[nodiscard]] base::Currency settle_currency(const openrtb::RequestView& request,
                                              std::span<clearing::Bid* const> bids);
 

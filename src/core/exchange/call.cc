@@ -30,7 +30,11 @@ AnswerKind read_body(Call& call, const Answering& asked, std::string_view body) 
   call.body.append(openrtb::Document::kPadding, '\0');
   const uint32_t dsp = asked.candidate->dsp;
   clearing::read_answer(std::string_view(call.body).substr(0, body.size()), *asked.request,
-                        asked.snapshot->dsps[dsp], dsp, asked.index, call.document, call.answer);
+                        {.dsp = asked.snapshot->dsps[dsp],
+                         .dsp_index = dsp,
+                         .answer_index = asked.index,
+                         .margin_ppm = asked.account->price_margin_ppm},
+                        call.document, call.answer);
   refuse_strays(*asked.snapshot, *asked.candidate, call.answer.bids);
   call.report.bids = static_cast<uint32_t>(call.answer.bids.size() + call.answer.bids_over_cap);
   call.report.bids_valid = static_cast<uint32_t>(

@@ -37,6 +37,7 @@ struct Call {
 struct Answering {
   const Snapshot* snapshot = nullptr;
   const openrtb::RequestView* request = nullptr;
+  const Account* account = nullptr;
   const Candidate* candidate = nullptr;
   uint32_t index = 0;  ///< Of the candidate.
 };

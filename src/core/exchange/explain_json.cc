@@ -82,6 +82,7 @@ void JsonTelling::bid(const clearing::Bid& offer, uint32_t index) {
   member("seat", offer.seat);
   member("impid", offer.impid);
   member_cpm("price", offer.price);
+  member_cpm("net", offer.net());
   member("cur", offer.currency.view());
   member_bool("won", at_.is_winner(index));
   if (!at_.is_winner(index)) {
@@ -131,7 +132,8 @@ void JsonTelling::imps() {
     if (const clearing::Bid* bid = at_.winner_of(imp); bid != nullptr) {
       member("dsp", at_.snapshot->dsps[bid->dsp].name);
       member("bid", bid->id);
-      member_cpm("clearing_price", cleared[imp].price);
+      member_cpm("clearing_price", cleared[imp].gross);
+      member_cpm("net_price", cleared[imp].price);
       member_cpm("min_to_win", cleared[imp].min_to_win);
       member("cur", bid->currency.view());
     }

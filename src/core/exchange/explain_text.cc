@@ -39,6 +39,15 @@ class TextTelling {
     }
   }
 
+  /// The publisher's part, where the exchange takes one too.
+  void append_net(const clearing::Bid& offer, base::Cpm net) {
+    if (offer.margin_ppm != 0) {
+      out_ += " (net ";
+      base::append_micros(out_, net.micros);
+      out_ += ')';
+    }
+  }
+
   Explained at_;
   std::string out_;
 };
@@ -54,9 +63,12 @@ void TextTelling::bid(const clearing::Bid& offer, uint32_t index) {
   base::append_micros(out_, offer.price.micros);
   out_ += ' ';
   out_ += offer.currency.view();
+  append_net(offer, offer.net());
   if (at_.is_winner(index)) {
+    const clearing::Cleared& cleared = at_.auction->cleared()[offer.imp];
     out_ += ": won, pays ";
-    base::append_micros(out_, at_.auction->cleared()[offer.imp].price.micros);
+    base::append_micros(out_, cleared.gross.micros);
+    append_net(offer, cleared.price);
   } else if (offer.duplicate) {
     out_ += ": refused, ";
     append_code(static_cast<uint16_t>(openrtb::NonBid::kDuplicate),
@@ -130,9 +142,10 @@ void TextTelling::imps() {
       out_ += " wins with bid ";
       out_ += bid->id;
       out_ += ", clearing price ";
-      base::append_micros(out_, cleared[imp].price.micros);
+      base::append_micros(out_, cleared[imp].gross.micros);
       out_ += ' ';
       out_ += bid->currency.view();
+      append_net(*bid, cleared[imp].price);
       out_ += ", to win it took ";
       base::append_micros(out_, cleared[imp].min_to_win.micros);
     } else {

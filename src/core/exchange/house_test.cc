@@ -144,6 +144,10 @@ TEST(House, AnAdMustFitTypeAndSizeAndObeyTheBlocks) {
       {R"({"id":"1","banner":{"w":300,"h":250}})", R"(,"bcat":["IAB1-2"])", false},
       {R"({"id":"1","banner":{"w":300,"h":250}})", R"(,"bcat":["IAB1-3","IAB10"])", true},
       {R"({"id":"1","banner":{"w":300,"h":250},"bidfloor":1,"bidfloorcur":"EUR"})", "", true},
+      {R"({"id":"1","banner":{"w":300,"h":250},"bidfloor":1,"bidfloorcur":"EUR"})",
+       R"(,"cur":["USD","EUR"])", true},
+      {R"({"id":"1","banner":{"w":300,"h":250},"bidfloor":1,"bidfloorcur":"EUR"})",
+       R"(,"cur":["USD"])", false},
   };
   for (const MatchRow& row : rows) {
     FakeMarket market;

@@ -29,7 +29,7 @@ bool better(const Bid& bid, const Bid* other) {
   if (other == nullptr) {
     return true;
   }
-  return rank(bid) != rank(*other) ? rank(bid) > rank(*other) : bid.price > other->price;
+  return rank(bid) != rank(*other) ? rank(bid) > rank(*other) : bid.net() > other->net();
 }
 
 struct Losers {

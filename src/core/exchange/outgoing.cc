@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "base/decimal.h"
+#include "exchange/clearing/margin.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
@@ -32,7 +35,9 @@ struct NumberText {
 
 }  // namespace
 
-void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request) {
+void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request,
+                     uint32_t margin_ppm) {
+  margin_ppm_ = margin_ppm;
   document_ = &document;
   request_ = &request;
   count_ = 0;
@@ -62,6 +67,21 @@ void Outgoing::remove_other_imps(Variant& variant) const {
   }
 }
 
+void Outgoing::raise_floors(Variant& variant) const {
+  if (margin_ppm_ == 0) {
+    return;
+  }
+  std::string text;
+  for (const uint32_t index : variant.imps) {
+    const openrtb::Imp& imp = request_->imps[index];
+    if (imp.floor.micros > 0) {
+      text.clear();
+      base::append_micros(text, clearing::gross_of(imp.floor, margin_ppm_).micros);
+      variant.edits.set(imp.node, openrtb::Key::bidfloor, text);
+    }
+  }
+}
+
 std::span<const std::string_view> Outgoing::bytes(std::span<const uint32_t> imps, int64_t tmax_ms,
                                                   int at) {
   for (size_t i = 0; i < count_; ++i) {
@@ -75,6 +95,7 @@ std::span<const std::string_view> Outgoing::bytes(std::span<const uint32_t> imps
   variant.tmax_ms = tmax_ms;
   variant.at = at;
   remove_other_imps(variant);
+  raise_floors(variant);
   variant.edits.set(document_->root(), openrtb::Key::tmax, NumberText(tmax_ms).view());
   if (request_->at == 0) {
     variant.edits.set(document_->root(), openrtb::Key::at, NumberText(at).view());

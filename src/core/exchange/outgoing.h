@@ -14,14 +14,17 @@
 namespace spillway::exchange {
 
 /// The bytes that DSPs are sent: the caller's own, with only the imps meant for them, `tmax` as
-/// announced, and `at` said explicitly when the caller did not. All else passes byte for byte.
+/// announced, `at` said explicitly when the caller did not, and with a margin the floors gross of
+/// it (those of deals stay: none is taken there). All else passes byte for byte.
 ///
 /// Equal edits share bytes within one auction; no DSP sees another's. One thread owns it; variants
 /// are at most one a candidate and keep their memory.
 class Outgoing {
  public:
-  /// Starts over for a request; both must outlive the pieces.
-  void reset(const openrtb::Document& document, const openrtb::RequestView& request);
+  /// Starts over for a request; both must outlive the pieces. With `margin_ppm` (see
+  /// Account::price_margin_ppm) floors are announced so that a bid at one passes.
+  void reset(const openrtb::Document& document, const openrtb::RequestView& request,
+             uint32_t margin_ppm = 0);
 
   /// The request with only `imps` (ascending indices into RequestView::imps), `tmax_ms` announced.
   /// `at` stands in for an absent one. The pieces are valid until reset.
@@ -41,9 +44,11 @@ class Outgoing {
 
   Variant& add();
   void remove_other_imps(Variant& variant) const;
+  void raise_floors(Variant& variant) const;
 
   const openrtb::Document* document_ = nullptr;
   const openrtb::RequestView* request_ = nullptr;
+  uint32_t margin_ppm_ = 0;
   std::vector<std::unique_ptr<Variant>> variants_;  ///< The first `count_` count.
   size_t count_ = 0;
 };

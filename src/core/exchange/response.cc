@@ -26,6 +26,9 @@ namespace spillway::exchange {
 
 namespace {
 
+/// Of most answers; the body leaves with each of them, so it grows in one step.
+constexpr size_t kUsualBytes = 1'000;
+
 using openrtb::Document;
 using openrtb::Key;
 using openrtb::Kind;
@@ -142,8 +145,8 @@ void ResponseWriter::append_adm(std::string& out, const Conclusion& end, const L
   if (bid.price.micros > 0) {
     // Six decimals are what a ratio is written with; a price too large for them has none.
     constexpr int64_t kLargest = INT64_MAX / 1'000'000;
-    if (cleared.price.micros <= kLargest) {
-      base::append_micros(mbr_, cleared.price.micros * 1'000'000 / bid.price.micros);
+    if (cleared.gross.micros <= kLargest) {
+      base::append_micros(mbr_, cleared.gross.micros * 1'000'000 / bid.price.micros);
     }
   }
   if (cleared.min_to_win.micros > 0) {
@@ -168,7 +171,7 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
   const clearing::Bid& bid = *line.bid;
   const Document& document = end.calls[bid.answer]->document;
   price_.clear();
-  base::append_micros(price_, end.cleared[line.imp].price.micros);
+  base::append_micros(price_, end.cleared[line.imp].gross.micros);
   out += '{';
   bool has_mtype = false;
   for (const NodeId member : document.children(bid.node)) {
@@ -195,7 +198,7 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
     out += ',';
   }
   out += "\"price\":";
-  out += price_;
+  base::append_micros(out, end.cleared[line.imp].price.micros);
   out += '}';
 }
 
@@ -274,6 +277,7 @@ void ResponseWriter::write(const Conclusion& end, ReplyBytes& out) {
   }
   out.status = 200;
   out.json = true;
+  out.body.reserve(kUsualBytes);
   out.body += "{\"id\":";
   out.body += end.document->raw(end.document->find(end.document->root(), Key::id));
   if (lines_.empty()) {

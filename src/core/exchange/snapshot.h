@@ -81,6 +81,9 @@ struct Account {
   bool no_bid_as_200 = false;  ///< Else 204.
   int auction = 1;             ///< 1 first price, 2 second price, when the request says none.
   int64_t second_price_increment_micros = 10'000;
+  /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
+  /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
+  uint32_t price_margin_ppm = 0;
   base::Duration response_margin = std::chrono::milliseconds(5);
 };
 

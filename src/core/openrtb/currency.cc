@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +28,25 @@ constexpr auto kCurrencies = std::to_array<std::string_view>(
      "VES", "VND", "VUV", "WST", "XAF", "XCD", "XCG", "XOF", "XPF", "YER", "ZAR", "ZMW", "ZWG"});
 static_assert(std::ranges::is_sorted(kCurrencies));
 
+/// Three letters in one number, in the order of their text.
+constexpr uint32_t packed(std::string_view code) {
+  return static_cast<uint32_t>(static_cast<unsigned char>(code[0])) << 16 |
+         static_cast<uint32_t>(static_cast<unsigned char>(code[1])) << 8 |
+         static_cast<uint32_t>(static_cast<unsigned char>(code[2]));
+}
+
+constexpr auto kPacked = [] {
+  std::array<uint32_t, kCurrencies.size()> all{};
+  std::ranges::transform(kCurrencies, all.begin(), packed);
+  return all;
+}();
+
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace
 
 bool known_currency(const base::Currency& currency) {
-  return std::ranges::binary_search(kCurrencies, currency.view());
+  return std::ranges::binary_search(kPacked, packed(currency.view()));
 }
 
 std::optional<base::Currency> currency_of(const Document& document, NodeId id) {

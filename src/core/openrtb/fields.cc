@@ -238,19 +238,41 @@ constexpr auto kRows = [] {
 
 // NOLINTEND(modernize-use-designated-initializers, readability-function-size)
 
-using Rules =
-    std::array<std::array<Rule, static_cast<size_t>(Key::kCount)>, static_cast<size_t>(In::kCount)>;
+constexpr size_t kPlaces = static_cast<size_t>(In::kCount);
+constexpr size_t kMembers = static_cast<size_t>(Key::kCount);
+
+/// What a member of an object must be: the index of a rule, so that a lookup touches one byte.
+struct Rules {
+  std::array<std::array<uint8_t, kMembers>, kPlaces> of{};
+  std::array<Rule, 64> list{};  ///< The first is no rule.
+  size_t count = 1;
+
+  constexpr uint8_t index_of(Rule rule) {
+    size_t i = 0;
+    while (i < count && (list[i].type != rule.type || list[i].child != rule.child)) {
+      ++i;
+    }
+    if (i == count) {
+      list[count++] = rule;
+    }
+    return static_cast<uint8_t>(i);
+  }
+
+  [[nodiscard]] constexpr Rule operator()(In in, Key key) const {
+    return list[of[static_cast<size_t>(in)][static_cast<size_t>(key)]];
+  }
+};
 
 constexpr Rules kRules = [] {
-  Rules rules{};
-  for (size_t in = static_cast<size_t>(In::kRequest); in < rules.size(); ++in) {
-    rules[in][static_cast<size_t>(Key::ext)] = {.type = Type::kObject, .child = In::kOpaque};
+  Rules rules;
+  for (size_t in = static_cast<size_t>(In::kRequest); in < kPlaces; ++in) {
+    rules.of[in][static_cast<size_t>(Key::ext)] = rules.index_of({.type = Type::kObject});
   }
   for (const Row& row : kRows) {
     for (const Key key : row.keys) {
       if (key != Key::kNone) {
-        rules[static_cast<size_t>(row.in)][static_cast<size_t>(key)] = {.type = row.type,
-                                                                        .child = row.child};
+        rules.of[static_cast<size_t>(row.in)][static_cast<size_t>(key)] =
+            rules.index_of({.type = row.type, .child = row.child});
       }
     }
   }
@@ -264,10 +286,9 @@ class Checker {
   explicit Checker(const Document& document) : document_(document) {}
 
   bool object(NodeId id, In in) {
-    const auto& rules = kRules[static_cast<size_t>(in)];
     for (NodeId at = document_.first_child(id); at != kAbsent; at = document_.node(at).next) {
       const Node& node = document_.node(at);
-      const Rule rule = rules[static_cast<size_t>(node.key)];
+      const Rule rule = kRules(in, node.key);
       if (rule.type != Type::kAny && node.kind != Kind::kNull && !member(at, rule)) {
         return false;
       }

@@ -62,15 +62,14 @@ inline Packed pack_readable(const char* name, size_t length) {
 }
 
 constexpr uint64_t hash(Packed name) {
-  const uint64_t mixed =
-      name.head * 0x9e3779b97f4a7c15ULL + std::rotl(name.tail, 23) * 0xc2b2ae3d27d4eb4fULL;
-  return mixed ^ (mixed >> 29) ^ (mixed >> 43);
+  const uint64_t mixed = (name.head ^ std::rotl(name.tail, 23)) * 0x9e3779b97f4a7c15ULL;
+  return mixed ^ (mixed >> 32);
 }
 
 /// Perfect hash by displacement: a bucket's shift moves all of its names to free slots. Found by
 /// the compiler, so a new name in the list needs nothing else.
 struct Table {
-  std::array<uint16_t, kBuckets> shift{};
+  std::array<uint8_t, kBuckets> shift{};
   std::array<uint16_t, kSlots> slot{};
   std::array<Packed, kKeys> packed{};
   bool complete = true;
@@ -79,11 +78,11 @@ struct Table {
 constexpr size_t bucket_of(uint64_t hash) { return hash % kBuckets; }
 
 constexpr size_t slot_of(uint64_t hash, uint64_t shift) {
-  return ((hash >> 7) + shift * ((hash >> 20) | 1)) % kSlots;
+  return ((hash >> 7) ^ (shift << 2)) % kSlots;
 }
 
 constexpr bool place(Table& table, const std::array<uint64_t, kKeys>& hashes, size_t bucket,
-                     uint16_t shift) {
+                     uint8_t shift) {
   std::array<size_t, kKeys> taken{};
   size_t count = 0;
   for (size_t key = 2; key < kKeys; ++key) {
@@ -107,12 +106,13 @@ constexpr bool place(Table& table, const std::array<uint64_t, kKeys>& hashes, si
 constexpr Table build() {
   Table table;
   std::array<uint64_t, kKeys> hashes{};
+  table.packed[0].tail = ~uint64_t{0};  // An empty slot's: equal to no name.
   for (size_t key = 2; key < kKeys; ++key) {
     table.packed[key] = pack(kNames[key]);
     hashes[key] = hash(table.packed[key]);
   }
   for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
-    uint16_t shift = 0;
+    uint8_t shift = 0;
     while (shift < 64 && !place(table, hashes, bucket, shift)) {
       ++shift;
     }
@@ -140,7 +140,7 @@ inline Key look_up(Packed packed) {
   const size_t key = kTable.slot[slot_of(hashed, kTable.shift[bucket_of(hashed)])];
   const Packed& found = kTable.packed[key];
   const bool same = ((found.head ^ packed.head) | (found.tail ^ packed.tail)) == 0;
-  return key != 0 && same ? static_cast<Key>(key) : Key::kOther;
+  return same ? static_cast<Key>(key) : Key::kOther;
 }
 
 }  // namespace

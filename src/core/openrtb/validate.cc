@@ -120,7 +120,8 @@ Error RequestReader::currencies() {
       out_.currencies.push_back(*currency);
     }
   }
-  if (out_.currencies.empty()) {
+  out_.currencies_given = !out_.currencies.empty();
+  if (!out_.currencies_given) {
     if (document_.first_child(list) != kAbsent) {
       return error(list, "has no known currency");
     }
@@ -293,6 +294,7 @@ void RequestView::clear() {
   at = 0;
   test = debug = false;
   currencies.clear();
+  currencies_given = false;
   badv.clear();
   bcat.clear();
   cattax = 1;

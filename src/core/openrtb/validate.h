@@ -72,6 +72,7 @@ struct RequestView {
   bool test = false;
   bool debug = false;                      ///< ext.debug true or 1.
   std::vector<base::Currency> currencies;  ///< request.cur, USD alone when absent or empty.
+  bool currencies_given = false;           ///< request.cur names one.
   std::vector<std::string> badv;           ///< Lower case, no leading "www.".
   std::vector<std::string> bcat;
   int64_t cattax = 1;

@@ -25,7 +25,21 @@ std::string_view Request::header(std::string_view name) const {
   return {};
 }
 
-std::string_view Request::path() const { return target.substr(0, target.find('?')); }
+std::string_view Request::path() const {
+  std::string_view rest = target;
+  // A server must take the absolute form too (RFC 9112, 3.2.2); its host says nothing to us.
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (same_name(rest.substr(0, scheme.size()), scheme)) {
+      rest.remove_prefix(scheme.size());
+      rest.remove_prefix(std::min(rest.find_first_of("/?"), rest.size()));
+      if (!rest.starts_with('/')) {
+        return "/";
+      }
+      break;
+    }
+  }
+  return rest.substr(0, rest.find('?'));
+}
 
 std::string_view Request::query() const {
   const size_t mark = target.find('?');

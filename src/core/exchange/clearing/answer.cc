@@ -88,18 +88,18 @@ bool read_currency(const openrtb::Document& document, NodeId cur, base::Currency
 /// One answer being read: the context of its bids.
 class Reader {
  public:
-  Reader(const openrtb::RequestView& request, const DspConfig& dsp,
+  Reader(const openrtb::RequestView& request, const AnswerSource& source,
          const openrtb::Document& document, Answer& out)
-      : request_(request), dsp_(dsp), document_(document), out_(out) {}
+      : request_(request), source_(source), dsp_(source.dsp), document_(document), out_(out) {}
 
   /// False when it is no bid response.
-  bool read(uint32_t dsp_index, uint32_t answer_index) {
+  bool read() {
     const NodeId root = document_.root();
     if (!document_.is(root, Kind::kObject)) {
       return false;
     }
-    first_.dsp = dsp_index;
-    first_.answer = answer_index;
+    first_.dsp = source_.dsp_index;
+    first_.answer = source_.answer_index;
     const RootFields fields = read_root(document_, root);
     if (fields.seatbid != openrtb::kAbsent && !document_.is(fields.seatbid, Kind::kArray)) {
       return false;
@@ -151,6 +151,7 @@ class Reader {
                           .request = request_,
                           .dsp = dsp_,
                           .fields = fields,
+                          .margin_ppm = source_.margin_ppm,
                           .currency_known = currency_known_,
                           .scratch = out_.scratch};
     bid.loss = judge(input, bid);
@@ -173,6 +174,7 @@ class Reader {
   }
 
   const openrtb::RequestView& request_;
+  const AnswerSource& source_;
   const DspConfig& dsp_;
   const openrtb::Document& document_;
   Answer& out_;
@@ -185,8 +187,8 @@ bool same_slot(const Bid& a, const Bid& b) { return a.imp == b.imp && a.seat == 
 
 /// Whether `a` is kept rather than `b`, of the same seat and imp.
 bool kept_before(const Bid& a, const Bid& b) {
-  if (a.price != b.price) {
-    return a.price > b.price;
+  if (a.net() != b.net()) {
+    return a.net() > b.net();
   }
   return a.id != b.id ? a.id < b.id : a.node < b.node;
 }
@@ -232,23 +234,21 @@ void Answer::clear() {
   id_hashes.clear();
 }
 
-// NOLINTNEXTLINE(readability-function-size): who answered is three of its seven parameters.
-void read_answer(std::string_view body, const openrtb::RequestView& request, const DspConfig& dsp,
-                 uint32_t dsp_index, uint32_t answer_index, openrtb::Document& document,
-                 Answer& out) {
+void read_answer(std::string_view body, const openrtb::RequestView& request,
+                 const AnswerSource& source, openrtb::Document& document, Answer& out) {
   out.clear();
   if (const auto walked = document.walk(body); !walked.has_value()) {
     const bool says_nothing = walked.error() == openrtb::WalkErrc::kEmpty;
     out.kind = says_nothing ? AnswerKind::kNoBid : AnswerKind::kMalformed;
     return;
   }
-  if (!Reader(request, dsp, document, out).read(dsp_index, answer_index)) {
+  if (!Reader(request, source, document, out).read()) {
     out.clear();
     out.kind = AnswerKind::kMalformed;
     return;
   }
   out.kind = out.bids.empty() ? AnswerKind::kNoBid : AnswerKind::kBids;
-  keep_the_best(dsp.checks.bids_per_seat_and_imp, out.bids, out.id_hashes);
+  keep_the_best(source.dsp.checks.bids_per_seat_and_imp, out.bids, out.id_hashes);
 }
 
 }  // namespace spillway::exchange::clearing

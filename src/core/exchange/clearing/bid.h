@@ -8,6 +8,7 @@
 
 #include "base/money.h"
 #include "exchange/classify.h"
+#include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
@@ -20,11 +21,12 @@ struct Bid {
   uint32_t dsp = 0;     ///< Index into Snapshot::dsps.
   uint32_t answer = 0;  ///< Caller's number of the answer it came in.
   openrtb::NodeId node = openrtb::kAbsent;
-  std::string id;     ///< Decoded.
-  std::string seat;   ///< Decoded; the DSP's default when the answer has none.
-  uint32_t imp = 0;   ///< Index into RequestView::imps; kNoImp when impid is unknown.
-  std::string impid;  ///< As given, decoded.
-  base::Cpm price;    ///< Rounded down to whole micros.
+  std::string id;           ///< Decoded.
+  std::string seat;         ///< Decoded; the DSP's default when the answer has none.
+  uint32_t imp = 0;         ///< Index into RequestView::imps; kNoImp when impid is unknown.
+  std::string impid;        ///< As given, decoded.
+  base::Cpm price;          ///< As bid, gross of the margin; rounded down to whole micros.
+  uint32_t margin_ppm = 0;  ///< The exchange's share of the price; 0 on a deal that was offered.
   base::Currency currency;
   openrtb::MediaType media = openrtb::MediaType::kBanner;
   openrtb::Size size;  ///< 0x0 when the bid says none.
@@ -34,6 +36,9 @@ struct Bid {
   uint16_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
 
   static constexpr uint32_t kNoImp = 0xffffffff;
+
+  /// What the publisher would get: floors are compared with it, bids ranked by it.
+  [[nodiscard]] base::Cpm net() const { return net_of(price, margin_ppm); }
 
   [[nodiscard]] bool valid() const { return loss == openrtb::Loss::kWon && !duplicate; }
 };
@@ -63,6 +68,14 @@ struct Answer {
   std::vector<uint64_t> id_hashes;  ///< The same, of numbers.
 };
 
+/// Where an answer came from, and what is held against its bids.
+struct AnswerSource {
+  const DspConfig& dsp;
+  uint32_t dsp_index = 0;     ///< Bid::dsp.
+  uint32_t answer_index = 0;  ///< Bid::answer.
+  uint32_t margin_ppm = 0;    ///< Account::price_margin_ppm.
+};
+
 /// Reads and judges the body of a 200 answer: walks it into `document`, finds every bid and sets
 /// its loss: the first of the rules, in the order of docs/bid_validation.md, that speaks against
 /// it. A malformed body has no bids. Bids that are null or no objects are skipped, others are kept
@@ -70,22 +83,22 @@ struct Answer {
 /// the best `bids_per_seat_and_imp` stay, the others are outbid (102) already here. `body` needs
 /// Document::kPadding readable bytes behind it. No allocation beyond the strings. Cost: linear in
 /// the body.
-void read_answer(std::string_view body, const openrtb::RequestView& request, const DspConfig& dsp,
-                 uint32_t dsp_index, uint32_t answer_index, openrtb::Document& document,
-                 Answer& out);
+void read_answer(std::string_view body, const openrtb::RequestView& request,
+                 const AnswerSource& source, openrtb::Document& document, Answer& out);
 
 /// What one imp's auction came to.
 struct Cleared {
   static constexpr uint32_t kNobody = 0xffffffff;
   uint32_t winner = kNobody;  ///< Index into the bids handed in.
-  base::Cpm price;            ///< What the winner pays, in its currency.
-  base::Cpm min_to_win;       ///< Of the winner (notes 1.9's table); zero without a rival.
+  base::Cpm price;            ///< What the publisher gets, net of the margin; winner's currency.
+  base::Cpm gross;            ///< What the winner pays; never above its bid.
+  base::Cpm min_to_win;       ///< Of the winner, gross (notes 1.9's table); zero without a rival.
 };
 
 struct Rules {
   int at = 1;  ///< 1 or 2.
   int64_t increment_micros =
-      10'000;         ///< Second price: added to the second bid, never above own bid.
+      10'000;         ///< Second price: added to the second net bid, never above own bid.
   uint64_t seed = 0;  ///< Ties: least hash(seed, imp id, seat, bid id) wins.
 };
 
@@ -94,9 +107,10 @@ struct Rules {
 /// and stays as it is.
 ///
 /// The first of the request's currencies that has a valid bid is the imp's; bids in another one
-/// have no rate (526). The best price wins, whoever else bids: the second bid may be of the same
-/// seat. First price: pays its own. Second price: max(second bid, floor) plus the increment, never
-/// more than its own. An `at` other than 2 is first price. Cost: linear in bids and imps.
+/// have no rate (526). The best net price wins, whoever else bids: the second bid may be of the
+/// same seat. First price: pays its own. Second price: the least gross price whose net is
+/// max(second net bid, floor) plus the increment, never more than its own. An `at` other than 2 is
+/// first price. Cost: linear in bids and imps.
 void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<Bid*>& bids,
            std::vector<Cleared>& out);
 

@@ -89,6 +89,16 @@ Loss seat(const RuleInput& input, Bid& bid) {
   return allowed && !holds(input.request.bseat) ? Loss::kWon : Loss::kSeatBlocked;
 }
 
+bool deal_offered(const RuleInput& input, const Bid& bid) {
+  const auto& offered = imp_of(input, bid).deal_ids;
+  return std::ranges::find(offered, bid.deal_id) != offered.end();
+}
+
+/// A price agreed in a deal is the publisher's whole; a deal nobody offered is none.
+uint32_t margin_of(const RuleInput& input, const Bid& bid) {
+  return !bid.deal_id.empty() && deal_offered(input, bid) ? 0 : input.margin_ppm;
+}
+
 Loss price(const RuleInput& input, Bid& bid) {
   if (!input.document.is(input.fields.price, Kind::kNumber)) {
     return Loss::kMissingPrice;
@@ -102,10 +112,12 @@ Loss price(const RuleInput& input, Bid& bid) {
     return Loss::kPriceSanity;
   }
   bid.price = base::Cpm{*micros};
+  input.document.append_string(input.fields.dealid, bid.deal_id);
+  bid.margin_ppm = margin_of(input, bid);
   if (bid.price > input.dsp.checks.price_cap) {
     return Loss::kPriceSanity;
   }
-  if (bid.price.micros == 0 && imp_of(input, bid).floor.micros <= 0) {
+  if (bid.net().micros == 0 && imp_of(input, bid).floor.micros <= 0) {
     return Loss::kInvalidResponse;
   }
   return Loss::kWon;
@@ -128,7 +140,7 @@ Loss floor(const RuleInput& input, Bid& bid) {
   if (imp.floor_currency != bid.currency) {
     return Loss::kNoFxRate;
   }
-  return bid.price < imp.floor ? Loss::kBelowFloor : Loss::kWon;
+  return bid.net() < imp.floor ? Loss::kBelowFloor : Loss::kWon;
 }
 
 Loss markup(const RuleInput& input, Bid& bid) {
@@ -156,13 +168,12 @@ Loss deal(const RuleInput& input, Bid& bid) {
   const Imp& imp = imp_of(input, bid);
   const NodeId id = input.fields.dealid;
   const Check mode = input.dsp.checks.deal;
-  document.append_string(id, bid.deal_id);
   if (bid.deal_id.empty() && (id == openrtb::kAbsent || document.is(id, Kind::kString))) {
     return imp.private_auction ? broken(mode, Warning::kDeal, Loss::kNotAllowedInDeal, bid)
                                : Loss::kWon;
   }
-  const bool offered = std::ranges::find(imp.deal_ids, bid.deal_id) != imp.deal_ids.end();
-  return offered ? Loss::kWon : broken(mode, Warning::kDeal, Loss::kInvalidDeal, bid);
+  return deal_offered(input, bid) ? Loss::kWon
+                                  : broken(mode, Warning::kDeal, Loss::kInvalidDeal, bid);
 }
 
 /// The bid's own word; nullopt for none, and for values the list does not have.

@@ -54,7 +54,7 @@ void read_of_a_typical_answer(benchmark::State& state) {
   Scene scene = bench_scene();
   const openrtb::Padded body(typical_answer());
   for (auto _ : state) {
-    read_answer(body.view(), scene.request, scene.dsp, 0, 0, scene.document, scene.answer);
+    read_answer(body.view(), scene.request, {.dsp = scene.dsp}, scene.document, scene.answer);
     benchmark::DoNotOptimize(scene.answer.bids.data());
   }
   if (scene.answer.bids.size() != 1 || !scene.answer.bids.front().valid()) {

@@ -19,6 +19,7 @@ namespace spillway::exchange::clearing {
 struct Scene {
   openrtb::RequestView request;
   DspConfig dsp;
+  uint32_t margin_ppm = 0;
   openrtb::Document document;
   Answer answer;
 
@@ -37,7 +38,9 @@ struct Scene {
 
   AnswerKind read(std::string_view body) {
     text_ = openrtb::Padded(body);
-    read_answer(text_.view(), request, dsp, 3, 7, document, answer);
+    read_answer(text_.view(), request,
+                {.dsp = dsp, .dsp_index = 3, .answer_index = 7, .margin_ppm = margin_ppm}, document,
+                answer);
     return answer.kind;
   }
 

@@ -111,7 +111,7 @@ TEST_F(VectorsTest, HostileAnswersEndAsTheTableOfExpectationsSays) {
     std::string expected = line.substr(tab + 1);
     expected = expected.substr(0, expected.find('\t'));
     const Padded body(file_bytes(root_ / name));
-    read_answer(body.view(), request, dsp_, 0, 0, document_, answer_);
+    read_answer(body.view(), request, {.dsp = dsp_}, document_, answer_);
     const std::set<std::string> words = words_for(answer_, request);
     bool as_expected = false;
     std::stringstream alternatives(expected);
@@ -137,7 +137,7 @@ TEST_F(VectorsTest, ScrambledAnswersAreReadWithoutHarmAndValidBidsKeepTheirPromi
         scrambled[rng.below(scrambled.size())] = R"({}[]":,\u0e-1<>'/htp)"[rng.below(20)];
       }
       const Padded body(scrambled);
-      read_answer(body.view(), request, dsp_, 0, 0, document_, answer_);
+      read_answer(body.view(), request, {.dsp = dsp_}, document_, answer_);
       for (const Bid& bid : answer_.bids) {
         ASSERT_TRUE(!bid.valid() || (bid.imp == 0 && bid.price >= imp.floor)) << scrambled;
         ASSERT_TRUE(!bid.valid() || bid.price <= dsp_.checks.price_cap) << scrambled;
@@ -164,7 +164,7 @@ TEST_F(VectorsTest, BadAnswersAreErrorsOrNoBidsAndNeverWin) {
     const Padded body(wire_body(row, row.find(row.root(), "body")));
     AnswerKind kind = AnswerKind::kNone;
     if (status == 200) {
-      read_answer(body.view(), request, dsp_, 0, 0, document_, answer_);
+      read_answer(body.view(), request, {.dsp = dsp_}, document_, answer_);
       kind = answer_.kind;
       EXPECT_TRUE(std::ranges::none_of(answer_.bids, &Bid::valid)) << line.substr(0, 200);
     }
@@ -223,7 +223,7 @@ TEST_F(VectorsTest, RecordedPairsAreJudgedAsTheOracleDoesButForTheNamedRows) {
     const openrtb::RequestView request =
         LenientRequest::read(row, row.find(row.root(), "bid_request"));
     const Padded body(row.raw(row.find(row.root(), "body")));
-    read_answer(body.view(), request, dsp_, 0, 0, document_, answer_);
+    read_answer(body.view(), request, {.dsp = dsp_}, document_, answer_);
     const auto accepted = std::ranges::count_if(answer_.bids, &Bid::valid);
     // `generic_ok` counts without the currency, which is the answer's: one reason for all its bids.
     auto expected = row.integer(row.find(row.root(), "generic_ok")).value_or(-1);
