@@ -1,20 +1,30 @@
 #include "e2e/bad_day.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 
+#include "app/demo/child_process.h"
 #include "app/demo/demo_state.h"
 #include "app/demo/http_call.h"
+#include "e2e/exchange_process.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

@@ -4,15 +4,17 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "app/dsp/fault_table.h"
 #include "e2e/bad_day.h"
+#include "e2e/sockets.h"
 
 // Every row of the fault table at once, each on a DSP of its own, and three healthy controls: what
 // happens to each circuit, and that nobody else notices. Guard times shortened as in the demo.

@@ -1,11 +1,30 @@
 #include "faults/virtual_dsp.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/call_result.h"
+#include "base/time.h"
+#include "exchange/bid_watch.h"
+#include "exchange/call.h"
+#include "openrtb/validate.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
+#include "resilience/settings.h"
 #include "workload/corpus.h"
+#include "workload/fault.h"
+#include "workload/partner.h"
 
 namespace spillway::faults {
 
