@@ -60,6 +60,7 @@ class Faults : public testing::Test {
   void SetUp() override {
     ASSERT_FALSE(rows_.empty());
     std::vector<BadDay::Dsp> dsps;
+    dsps.reserve(rows_.size() + controls_.size());
     for (const auto& row : rows_) {
       dsps.push_back({.name = dsp_of(row), .more = kHealthy});
     }

@@ -213,8 +213,10 @@ void VirtualDsp::settle(size_t index) {
   }
   answer_.reset();
   answer_.terms = call.permit.terms();
-  const exchange::Answering asked{
-      .snapshot = &snapshot_, .request = &call.request->view, .candidate = &candidate_};
+  const exchange::Answering asked{.snapshot = &snapshot_,
+                                  .request = &call.request->view,
+                                  .account = &snapshot_.accounts[0],
+                                  .candidate = &candidate_};
   candidate_.imps.clear();
   for (uint32_t i = 0; i < call.request->view.imps.size(); ++i) {
     candidate_.imps.push_back(i);
