@@ -1,20 +1,30 @@
-#include "bad_day.h"
+#include "e2e/bad_day.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 
+#include "app/demo/child_process.h"
 #include "app/demo/demo_state.h"
 #include "app/demo/http_call.h"
+#include "e2e/exchange_process.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {
@@ -34,7 +44,7 @@ uint16_t port_of(std::string_view address) {
 
 // The bound of `…_bucket{labels,le="…"}`; NaN for another line.
 double bound_of(std::string_view series, std::string_view bucket, std::string_view label) {
-  if (!series.starts_with(bucket) || series.find(label) == std::string_view::npos) {
+  if (!series.starts_with(bucket) || !series.contains(label)) {
     return NAN;
   }
   const size_t at = series.find("le=\"");
@@ -208,7 +218,7 @@ std::chrono::nanoseconds BadDay::longest_wait() {
 double BadDay::seconds_to(std::string_view dsp, std::string_view what,
                           Clock::time_point since) const {
   const auto found = std::ranges::find_if(changes_, [&](const Change& change) {
-    return change.at >= since && change.dsp == dsp && change.what.find(what) != std::string::npos;
+    return change.at >= since && change.dsp == dsp && change.what.contains(what);
   });
   return found == changes_.end() ? -1 : std::chrono::duration<double>(found->at - since).count();
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/demo/child_process.h"
-#include "exchange_process.h"
+#include "e2e/exchange_process.h"
 
 namespace spillway::e2e {
 

@@ -4,15 +4,17 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "app/dsp/fault_table.h"
-#include "bad_day.h"
+#include "e2e/bad_day.h"
+#include "e2e/sockets.h"
 
 // Every row of the fault table at once, each on a DSP of its own, and three healthy controls: what
 // happens to each circuit, and that nobody else notices. Guard times shortened as in the demo.
@@ -58,6 +60,7 @@ class Faults : public testing::Test {
   void SetUp() override {
     ASSERT_FALSE(rows_.empty());
     std::vector<BadDay::Dsp> dsps;
+    dsps.reserve(rows_.size() + controls_.size());
     for (const auto& row : rows_) {
       dsps.push_back({.name = dsp_of(row), .more = kHealthy});
     }

@@ -1,14 +1,16 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "bad_day.h"
+#include "e2e/bad_day.h"
+#include "e2e/sockets.h"
 
 namespace spillway::e2e {
 namespace {

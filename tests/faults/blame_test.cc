@@ -1,8 +1,16 @@
+#include <cstdint>
 #include <cstdio>
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
+#include "base/time.h"
 #include "faults/virtual_dsp.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
+#include "workload/bidding.h"
+#include "workload/fault.h"
+#include "workload/partner.h"
 
 // Who is blamed and who is not, over whole exchanges of bytes: default settings, virtual time.
 
@@ -11,7 +19,6 @@ namespace {
 
 using resilience::Outcome;
 using resilience::State;
-using workload::Fault;
 using workload::FaultKind;
 
 workload::PartnerSettings of_latency(base::Duration median, double sigma) {

@@ -1,16 +1,23 @@
 #include "app/dsp/fault_table.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "app/config/reader.h"
 #include "app/dsp/farm_config.h"
+#include "base/time.h"
 #include "faults/virtual_dsp.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
+#include "workload/fault.h"
 
 // The table of docs/load_and_farm.md against full-length timers: default settings, virtual time.
 

@@ -1,11 +1,30 @@
 #include "faults/virtual_dsp.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/call_result.h"
+#include "base/time.h"
+#include "exchange/bid_watch.h"
+#include "exchange/call.h"
+#include "openrtb/validate.h"
+#include "resilience/guard.h"
+#include "resilience/outcome.h"
+#include "resilience/settings.h"
 #include "workload/corpus.h"
+#include "workload/fault.h"
+#include "workload/partner.h"
 
 namespace spillway::faults {
 
@@ -194,8 +213,10 @@ void VirtualDsp::settle(size_t index) {
   }
   answer_.reset();
   answer_.terms = call.permit.terms();
-  const exchange::Answering asked{
-      .snapshot = &snapshot_, .request = &call.request->view, .candidate = &candidate_};
+  const exchange::Answering asked{.snapshot = &snapshot_,
+                                  .request = &call.request->view,
+                                  .account = &snapshot_.accounts[0],
+                                  .candidate = &candidate_};
   candidate_.imps.clear();
   for (uint32_t i = 0; i < call.request->view.imps.size(); ++i) {
     candidate_.imps.push_back(i);

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/exchange/stats.h"
+#include "base/time.h"
+#include "exchange/bid_watch.h"
+#include "observe/log.h"
 #include "resilience/outcome.h"
 
 namespace spillway::app {

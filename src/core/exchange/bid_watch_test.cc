@@ -1,7 +1,7 @@
 #include "exchange/bid_watch.h"
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
