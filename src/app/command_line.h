@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdio>
+#include <exception>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +21,18 @@ inline std::optional<int> parse_command_line(CLI::App& app, int argc, char** arg
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
   return std::nullopt;
+}
+
+/// What main() does: `run`'s status. A program that meets an exception nobody expected says so and
+/// ends with 1 instead of aborting.
+template <typename Run>
+int run_program(Run run, int argc, char** argv) noexcept {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "event=crashed why=\"%s\"\n", error.what());
+    return 1;
+  }
 }
 
 }  // namespace spillway::app

@@ -12,8 +12,6 @@
 
 #include "base/result.h"
 
-#include "base/result.h"
-
 namespace spillway::app {
 
 base::Result<std::string, std::string> read_whole_file(const std::string& path,

@@ -17,8 +17,6 @@
 
 #include "base/result.h"
 
-#include "base/result.h"
-
 namespace spillway::app {
 namespace {
 
@@ -96,12 +94,12 @@ base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
     return fail("it does not begin with http://");
   }
   url.remove_prefix(7);
-  if (url.find('#') != std::string_view::npos) {
+  if (url.contains('#')) {
     return fail("a fragment is never sent");
   }
   const size_t end = std::min(url.find_first_of("/?"), url.size());
   const auto authority = split_authority(url.substr(0, end));
-  if (!authority || url.substr(0, end).find('@') != std::string_view::npos) {
+  if (!authority || url.substr(0, end).contains('@')) {
     return fail("its host is no host");
   }
   const bool host_fits =
@@ -143,8 +141,8 @@ std::optional<ListenAddress> parse_listen(std::string_view text) {
 }
 
 std::string listen_text(std::string_view host, uint16_t port) {
-  return host.find(':') == std::string_view::npos ? fmt::format("{}:{}", host, port)
-                                                  : fmt::format("[{}]:{}", host, port);
+  return !host.contains(':') ? fmt::format("{}:{}", host, port)
+                             : fmt::format("[{}]:{}", host, port);
 }
 
 }  // namespace spillway::app

@@ -1,6 +1,8 @@
 #include "app/config/utf8.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace spillway::app {
 namespace {

@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 
@@ -80,11 +79,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "spillway demo: {}\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return spillway::app::run_program(run, argc, argv); }

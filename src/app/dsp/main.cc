@@ -1,7 +1,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -154,11 +153,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "event=crashed why=\"{}\"\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return spillway::app::run_program(run, argc, argv); }

@@ -63,6 +63,7 @@ int report_problems(const std::vector<ConfigProblem>& problems, const std::strin
                     bool json) {
   if (json) {
     std::vector<std::string> items;
+    items.reserve(problems.size());
     for (const auto& problem : problems) {
       items.push_back(problem_json(problem));
     }
@@ -142,4 +143,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace spillway::app
 
-int main(int argc, char** argv) { return spillway::app::run(argc, argv); }
+int main(int argc, char** argv) {
+  return spillway::app::run_program(spillway::app::run, argc, argv);
+}

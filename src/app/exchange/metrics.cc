@@ -12,6 +12,7 @@
 #include "app/exchange/stats.h"
 #include "base/histogram.h"
 #include "exchange/auction.h"
+#include "exchange/bid_watch.h"
 #include "observe/metrics_page.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
@@ -147,16 +148,31 @@ KeyParts parts_of(std::string_view key) {
 constexpr std::array<std::string_view, kRefusals> kRefusalNames{
     "circuit_open", "concurrency", "qps", "host_ejected", "deadline_too_short", "shed"};
 
-void write_endpoint(const MetricSources& sources, const std::string& key, MetricsPage& page) {
-  const auto [dsp, region, path] = parts_of(key);
-  const auto total = [&](auto pick) {
+/// Sums over the workers of one endpoint's counts.
+class EndpointTotals {
+ public:
+  EndpointTotals(const MetricSources& sources, const std::string& key)
+      : sources_(sources), key_(key) {}
+
+  template <typename Pick>
+  [[nodiscard]] uint64_t operator()(Pick pick) const {
     uint64_t count = 0;
-    for (const auto& worker : sources.stats) {
-      const auto found = worker.find(key);
+    for (const auto& worker : sources_.stats) {
+      const auto found = worker.find(key_);
       count += found == worker.end() ? 0 : pick(*found->second).value();
     }
     return count;
-  };
+  }
+
+ private:
+  const MetricSources& sources_;
+  const std::string& key_;
+};
+
+void write_endpoint_counts(const MetricSources& sources, const std::string& key,
+                           MetricsPage& page) {
+  const auto [dsp, region, path] = parts_of(key);
+  const EndpointTotals total(sources, key);
   const auto counter = [&](std::string_view name, std::string_view help, auto pick) {
     page.counter(name, help, {{"dsp", dsp}, {"region", region}, {"path", path}}, total(pick));
   };
@@ -176,6 +192,12 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
   counter("spillway_exchange_late_dsp_answers_total",
           "Answers read whole after the auction had stopped waiting.",
           [](auto& s) -> auto& { return s.late_answers; });
+}
+
+void write_endpoint_reasons(const MetricSources& sources, const std::string& key,
+                            MetricsPage& page) {
+  const auto [dsp, region, path] = parts_of(key);
+  const EndpointTotals total(sources, key);
   for (size_t i = 0; i < resilience::kOutcomes; ++i) {
     page.counter("spillway_exchange_dsp_outcomes_total", "Calls by their one outcome.",
                  {{"dsp", dsp},
@@ -199,6 +221,10 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
                {{"dsp", dsp}, {"region", region}, {"path", path}, {"state", kClientGauges[i]}},
                static_cast<double>(total([i](auto& s) -> auto& { return s.client_now[i]; })));
   }
+}
+
+void write_endpoint_times(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  const auto [dsp, region, path] = parts_of(key);
   uint64_t cost_us = 0;
   for (const auto& worker : sources.stats) {
     const auto found = worker.find(key);
@@ -218,6 +244,12 @@ void write_endpoint(const MetricSources& sources, const std::string& key, Metric
   page.latency("spillway_exchange_dsp_latency_seconds",
                "Time of whole answers, late ones with their true time.",
                {{"dsp", dsp}, {"region", region}, {"path", path}}, *latency);
+}
+
+void write_endpoint(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  write_endpoint_counts(sources, key, page);
+  write_endpoint_reasons(sources, key, page);
+  write_endpoint_times(sources, key, page);
 }
 
 void write_bid_alerts(const MetricSources& sources, const std::string& key, MetricsPage& page) {

@@ -36,7 +36,7 @@ SignalSource::~SignalSource() {
 }
 
 void SignalSource::on_ready(uint32_t) {
-  signalfd_siginfo info;
+  signalfd_siginfo info{};
   while (::read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     sink_.on_signal(static_cast<int>(info.ssi_signo));
   }

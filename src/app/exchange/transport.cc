@@ -37,14 +37,14 @@ bool speaks_json(std::string_view content_type) {
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
   for (const std::string_view other : kOthers) {
-    if (lower.find(other) != std::string::npos) {
+    if (lower.contains(other)) {
       return false;
     }
   }
   return true;
 }
 
-net::Response http_answer(exchange::ReplyBytes&& reply, std::string_view origin) {
+net::Response http_answer(exchange::ReplyBytes reply, std::string_view origin) {
   net::Response response;
   response.status = reply.status;
   response.content_type = reply.json ? kJson : std::string_view{};

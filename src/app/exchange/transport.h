@@ -15,7 +15,7 @@ namespace spillway::app {
 
 /// The HTTP answer of a reply. `origin`: the caller's Origin header; when there is one, the answer
 /// may be read by that page.
-[[nodiscard]] net::Response http_answer(exchange::ReplyBytes&& reply, std::string_view origin);
+[[nodiscard]] net::Response http_answer(exchange::ReplyBytes reply, std::string_view origin);
 
 /// The answer to a browser's preflight.
 [[nodiscard]] net::Response preflight_answer(std::string_view origin);

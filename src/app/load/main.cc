@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <string>
 
@@ -246,11 +245,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "event=crashed why=\"{}\"\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return spillway::app::run_program(run, argc, argv); }

@@ -116,4 +116,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace spillway::app
 
-int main(int argc, char** argv) { return spillway::app::run(argc, argv); }
+int main(int argc, char** argv) {
+  return spillway::app::run_program(spillway::app::run, argc, argv);
+}

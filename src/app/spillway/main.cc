@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -130,6 +129,7 @@ int main(int argc, char** argv) {
   }
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
-  std::fprintf(stderr, "spillway: cannot run %s: %s\n", program.c_str(), std::strerror(errno));
+  std::fprintf(stderr, "spillway: cannot run %s: %s\n", program.c_str(),
+               std::generic_category().message(errno).c_str());
   return EXIT_FAILURE;
 }
