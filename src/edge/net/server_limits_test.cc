@@ -136,6 +136,9 @@ TEST_F(ServerLimitsTest, ConnectionsOverTheLimitAreClosedAndCounted) {
 }
 
 TEST_F(ServerLimitsTest, WithoutDescriptorsCallersAreClosedAndServingGoesOn) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's own check of virtual calls opens a pipe, and there is none left";
+#endif
   start();
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
