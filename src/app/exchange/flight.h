@@ -15,6 +15,7 @@
 
 namespace spillway::app {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, never deleted through a base
 class Flight;
 
 /// Whoever is told that an auction's time is up.
