@@ -11,7 +11,6 @@
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
-#include "openrtb/document.h"
 #include "resilience/outcome.h"
 
 namespace spillway::exchange {

@@ -1,7 +1,5 @@
 #include "exchange/replay.h"
 
-#include <cstddef>
-#include <string>
 #include <string_view>
 
 #include "exchange/auction.h"
