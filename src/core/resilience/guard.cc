@@ -187,6 +187,12 @@ inline std::expected<Permit, Refusal> Guard::give(uint32_t worker, const Attempt
   permit.terms_.slow_after = Duration(slow);
   permit.terms_.how = made.how;
   permit.terms_.epoch = epoch;
+  const bool blamed = made.how == Admitted::kNormal || made.how == Admitted::kRamp;
+  if (blamed && attempt.offered >= permit.terms_.fair && slow < OverdueRing::kHorizonNs) {
+    permit.watched_ = true;
+    permit.due_ = OverdueRing::bucket_of(attempt.now.time_since_epoch().count() + slow);
+    shard.in_flight.add(permit.due_);
+  }
   base::Counter& admitted = shard.admitted[static_cast<size_t>(made.how)];
   admitted.add();
   if (made.how <= Admitted::kRamp && sampled(admitted.value())) {
@@ -237,9 +243,18 @@ void Guard::Body::record(Shard& shard, const Terms& terms, Instant started, Inst
       if (outcome == Outcome::kReset) {
         shard.resets.add(terms.epoch);
       }
+      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow) {
+        shard.slow_only.add(terms.epoch);
+      }
+      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow ||
+          outcome == Outcome::kTimeout) {
+        shard.slow.add(terms.epoch);
+      }
       shard.bad.add(terms.epoch);
       return;
     case Verdict::kOverload:
+      shard.bad_calls.push(
+          {.started = started, .ended = now, .epoch = terms.epoch, .overload = true});
       shard.overload.add(terms.epoch);
       return;
     case Verdict::kNeutral:
@@ -253,10 +268,16 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   Guard::Body& body = *guard->body_;
   Shard& shard = body.published.shards[worker_];
   shard.outcomes[static_cast<size_t>(outcome)].add();
+  if (watched_) {
+    shard.in_flight.remove(due_);
+  }
   if (terms_.how == Admitted::kProbe) {
     const Verdict verdict = verdict_of(outcome);
     const bool bad = verdict == Verdict::kOverload;
     body.probes.settle(terms_.epoch, lease_, bad ? Verdict::kBad : verdict);
+    if (body.records_probes.load(kRelaxed)) {
+      body.record(shard, terms_, started_, now, outcome);
+    }
   } else if (terms_.how == Admitted::kNormal || terms_.how == Admitted::kRamp) {
     body.record(shard, terms_, started_, now, outcome);
   }
@@ -277,6 +298,8 @@ Permit& Permit::operator=(Permit&& other) noexcept {
     worker_ = other.worker_;
     lease_ = other.lease_;
     slot_ = other.slot_;
+    due_ = other.due_;
+    watched_ = other.watched_;
     started_ = other.started_;
     terms_ = other.terms_;
   }

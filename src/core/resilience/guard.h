@@ -105,6 +105,8 @@ class Permit {
         worker_(other.worker_),
         lease_(other.lease_),
         slot_(other.slot_),
+        due_(other.due_),
+        watched_(other.watched_),
         started_(other.started_),
         terms_(other.terms_) {}
 
@@ -133,6 +135,8 @@ class Permit {
   uint32_t worker_ = 0;
   uint32_t lease_ = 0;  ///< Of a probe.
   bool slot_ = false;
+  uint8_t due_ = 0;  ///< Bucket of the overdue ring, when watched_.
+  bool watched_ = false;
   base::Instant started_{};
   Terms terms_;
 };

@@ -52,6 +52,8 @@ struct Read {
   uint64_t bad = 0;
   uint64_t overload = 0;
   uint64_t resets = 0;
+  uint64_t slow = 0;
+  uint64_t slow_only = 0;
   uint64_t answers = 0;
   uint64_t silent = 0;
   std::array<uint32_t, LogBuckets::kCount> latencies{};
@@ -74,6 +76,7 @@ struct Guard::Body {
 
   // Tick: guard_tick.cc.
   Fold fold_calls();
+  void fold_overdue(Fold& fold);
   void fold_latencies(base::Instant now);
   void publish_settings();
   void publish_contracts();
@@ -87,8 +90,9 @@ struct Guard::Body {
   alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of max_in_flight.
   alignas(64) QpsContract qps;
   alignas(64) ProbeSlot probes;
-  std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
-  std::atomic<int64_t> explored_ns;        ///< When the time-driven exploration last went.
+  std::atomic<int64_t> probe_needs_ns{0};   ///< A probe is offered at least this.
+  std::atomic<bool> records_probes{false};  ///< A probe counts in the window too: classic rounds.
+  std::atomic<int64_t> explored_ns;         ///< When the time-driven exploration last went.
   std::vector<Shard> shards;
   QpsContract* const shared_qps;  ///< Of the dependency; may be null.
   const uint64_t leaf_hash;
@@ -105,6 +109,7 @@ struct Guard::Body {
   LatencyBaseline baseline;
   std::vector<Read> reads;
   std::vector<BadCall> bads;
+  std::vector<BadCall> overdue;
   base::Instant last_tick;
   base::Instant next_latency_fold;
 };
