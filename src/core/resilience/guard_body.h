@@ -73,6 +73,8 @@ struct Guard::Body {
   void give_back_tokens();
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
               Outcome outcome);
+  [[gnu::noinline]] void record_trouble(Shard& shard, const Terms& terms, base::Instant started,
+                                        base::Instant now, Outcome outcome);
 
   // Tick: guard_tick.cc.
   Fold fold_calls();
