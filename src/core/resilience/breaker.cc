@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,9 @@ using base::Instant;
 
 constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kMaxOpen = std::chrono::minutes(5);
+/// After such a pause calls in flight are late because of us: their answers may just be unread.
+constexpr Duration kLateTick = std::chrono::milliseconds(500);
+constexpr Duration kCatchUp = std::chrono::milliseconds(100);
 /// Calls settled this near to each other make one burst.
 constexpr Duration kBurst = std::chrono::milliseconds(200);
 /// A failed round of probes is repeated so often, after a fifth of open_min, before it counts as a
@@ -117,8 +121,12 @@ void Breaker::take_in(const Fold& fold) {
   slow_.add(tick_);
   run_.advance(now_, fold.bads, fold.last_good);
   bad_streak_ = fold.good == 0 ? bad_streak_ + fold.bad : run_.bad();
-  overdue_ = Tally{.bad = fold.overdue_calls, .burst = fold.overdue_burst};
-  overdue_calls_ = fold.overdue;
+  if (since_last_tick_ > kLateTick) {
+    resumed_ = now_;
+  }
+  const bool on_time = now_ - resumed_ >= kCatchUp;
+  overdue_ = on_time ? Tally{.bad = fold.overdue_calls, .burst = fold.overdue_burst} : Tally{};
+  overdue_calls_ = on_time ? fold.overdue : std::span<const BadCall>{};
   if (classic() || classic_probes_ > 0) {
     take_in_classic(fold);
   }

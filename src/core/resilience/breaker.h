@@ -157,6 +157,7 @@ class Breaker {
   Tally tick_;     ///< What the current tick folded.
   Tally overdue_;  ///< In flight past the slow line at this tick: as good as bad.
   std::span<const BadCall> overdue_calls_;
+  base::Instant resumed_{};  ///< When ticks last came back after a pause.
   BadRun run_;
   std::optional<ClassicWindow> classic_;
   uint32_t classic_probes_ = 0;

@@ -230,6 +230,19 @@ TEST(Breaker, CallsInFlightPastTheirSlowLineAreSettledWhenTheyEnd) {
   EXPECT_EQ(leaf.state(), State::kClosed) << "the three were abandoned: nobody's fault";
 }
 
+TEST(Breaker, AfterAPauseOfOursNoCallInFlightIsBlamedForIt) {
+  Leaf leaf;
+  leaf.calls(100, Outcome::kOk, 40ms);
+  std::vector<Permit> open;
+  for (int i = 0; i < 40; ++i) {
+    open.push_back(*leaf.admit(1s));
+    leaf.now += 20ms;
+  }
+  leaf.now += 10s;
+  leaf.guard.tick(leaf.now, leaf.log);
+  EXPECT_EQ(leaf.state(), State::kClosed);
+}
+
 // W12
 TEST(BreakerTraps, ErrorsInAHundredMicrosecondsCountAsMuchAsSlowOnes) {
   Leaf leaf;
