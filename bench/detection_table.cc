@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -73,8 +72,10 @@ void false_trip_row(double rate, int days) {
 }  // namespace spillway::resilience
 
 int main(int argc, char** argv) {
-  const auto seeds = static_cast<uint64_t>(std::max(1, argc > 1 ? std::atoi(argv[1]) : 200));
-  const int days = std::max(1, argc > 2 ? std::atoi(argv[2]) : 1);
+  const auto seeds =
+      static_cast<uint64_t>(std::max(1L, argc > 1 ? std::strtol(argv[1], nullptr, 10) : 200L));
+  const auto days =
+      static_cast<int>(std::max(1L, argc > 2 ? std::strtol(argv[2], nullptr, 10) : 1L));
   std::printf("| calls/s | 0.6 bad | 0.8 bad | 1.0 bad |\n|---|---|---|---|\n");
   for (const double rate : spillway::resilience::kRates) {
     spillway::resilience::detection_row(rate,

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,7 +70,8 @@ struct Subject {
   [[nodiscard]] virtual resilience::State state() const = 0;
 };
 
-struct ClassicCall : Call {
+class ClassicCall : public Call {
+ public:
   ClassicCall(resilience::ClassicBreaker& breaker, resilience::ClassicBreaker::Place place)
       : breaker_(breaker), place_(place) {}
 
@@ -77,11 +79,13 @@ struct ClassicCall : Call {
     breaker_.finish(now, place_, result, took);
   }
 
+ private:
   resilience::ClassicBreaker& breaker_;
   resilience::ClassicBreaker::Place place_;
 };
 
-struct ClassicSubject : Subject {
+class ClassicSubject : public Subject {
+ public:
   ClassicSubject(const resilience::ClassicRules& rules, uint64_t seed) : breaker_(rules, seed) {}
 
   void advance(Instant /*now*/) override {}
@@ -93,10 +97,12 @@ struct ClassicSubject : Subject {
 
   [[nodiscard]] resilience::State state() const override { return breaker_.state(); }
 
+ private:
   resilience::ClassicBreaker breaker_;
 };
 
-struct GuardCall : Call {
+class GuardCall : public Call {
+ public:
   explicit GuardCall(resilience::Permit permit) : permit_(std::move(permit)) {}
 
   void end(Instant now, Result result, Duration took) override {
@@ -109,10 +115,12 @@ struct GuardCall : Call {
     permit_.finish(now, outcome);
   }
 
+ private:
   resilience::Permit permit_;
 };
 
-struct GuardSubject : Subject {
+class GuardSubject : public Subject {
+ public:
   GuardSubject(const resilience::Settings& settings, Duration offered, uint64_t seed)
       : guard_("traced/default/call", settings, 1, seed, Instant{}), offered_(offered) {}
 
@@ -132,6 +140,7 @@ struct GuardSubject : Subject {
 
   [[nodiscard]] resilience::State state() const override { return guard_.peek().state; }
 
+ private:
   resilience::Guard guard_;
   Duration offered_;
   Instant next_tick_{kTick};

@@ -1,8 +1,9 @@
 #include <array>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone

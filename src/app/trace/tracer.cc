@@ -1,5 +1,6 @@
 #include "app/trace/tracer.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>

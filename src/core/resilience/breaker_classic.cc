@@ -5,10 +5,9 @@
 
 #include "resilience/breaker.h"
 #include "resilience/classic.h"
-#include "resilience/classic_rules.h"
 #include "resilience/guard.h"
 #include "resilience/sentence.h"
-#include "resilience/trip.h"
+#include "resilience/window.h"
 
 // What `rules: classic` changes about a guard's breaker.
 
@@ -34,7 +33,10 @@ void Breaker::take_in_classic(const Fold& fold) {
 
 /// `fine`: the rule of the move to closed; empty when that is where it is.
 std::optional<Move> Breaker::decide_classic(std::string_view fine, std::string_view too_bad) {
-  const auto says = classic_ ? classic_->says(settings_.classic) : ClassicWindow::Says::kTooFew;
+  if (!classic_) {
+    return std::nullopt;
+  }
+  const auto says = classic_->says(settings_.classic);
   if (says == ClassicWindow::Says::kTooFew ||
       (says == ClassicWindow::Says::kFine && fine.empty())) {
     return std::nullopt;

@@ -1,5 +1,3 @@
-#include "resilience/breaker.h"
-
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -13,7 +11,6 @@
 #include "resilience/guard.h"
 #include "resilience/leaf_test.h"
 #include "resilience/outcome.h"
-#include "resilience/settings.h"
 #include "resilience/window.h"
 
 // Rows of the design notes' list of public faults that the breaker's own rules answer; those of the
@@ -38,6 +35,7 @@ double seconds_to_open(Leaf& leaf, const std::array<Outcome, N>& mix, base::Dura
 TEST(BreakerTraps, StaleResultsNeverMoveState) {
   Leaf leaf;
   std::vector<Permit> old;
+  old.reserve(20);
   for (int i = 0; i < 20; ++i) {
     old.push_back(*leaf.admit());
   }
@@ -194,6 +192,7 @@ TEST(Breaker, OneBurstOfParallelErrorsIsOneEvent) {
   for (const Outcome outcome : {Outcome::kReset, Outcome::kServerError, Outcome::kTimeout}) {
     Leaf leaf;
     std::vector<Permit> burst;
+    burst.reserve(30);
     for (int i = 0; i < 30; ++i) {
       burst.push_back(*leaf.admit());
     }
@@ -209,6 +208,7 @@ TEST(Breaker, OneBurstOfParallelErrorsIsOneEvent) {
 TEST(Breaker, OneBurstOfHangingCallsIsOneEvent) {
   Leaf leaf;
   std::vector<Permit> burst;
+  burst.reserve(30);
   for (int i = 0; i < 30; ++i) {
     burst.push_back(*leaf.admit(10s));
   }

@@ -100,8 +100,9 @@ TEST(ClassicBreaker, AdmitsTheHalfOpenCallsAndDecidesOnTheLast) {
   classic.calls(10, Result::kError);
   classic.now += 2s;
   std::vector<ClassicBreaker::Place> places;
+  places.reserve(3);
   for (int i = 0; i < 3; ++i) {
-    places.push_back(*classic.breaker.acquire(classic.now));
+    places.push_back(classic.breaker.acquire(classic.now).value());
   }
   EXPECT_FALSE(classic.breaker.acquire(classic.now).has_value());
   classic.breaker.finish(classic.now, places[0], Result::kError, 1ms);
@@ -173,7 +174,7 @@ TEST(ClassicTraps, ProbesThatNeverEndHoldTheirPlacesNoLongerThanTheirLease) {
   EXPECT_FALSE(classic.breaker.acquire(classic.now).has_value());
   classic.now += 1ms;
   EXPECT_TRUE(classic.breaker.acquire(classic.now).has_value());
-  classic.breaker.finish(classic.now, *lost, Result::kError, 1ms);
+  classic.breaker.finish(classic.now, lost.value(), Result::kError, 1ms);
   EXPECT_EQ(classic.breaker.window().total().calls, 0U) << "its place was taken back";
 }
 
@@ -181,8 +182,9 @@ TEST(ClassicTraps, ProbesThatNeverEndHoldTheirPlacesNoLongerThanTheirLease) {
 TEST(ClassicTraps, ResultsOfCallsBegunBeforeATripMoveNothing) {
   Classic classic(small());
   std::vector<ClassicBreaker::Place> old;
+  old.reserve(3);
   for (int i = 0; i < 3; ++i) {
-    old.push_back(*classic.breaker.acquire(classic.now));
+    old.push_back(classic.breaker.acquire(classic.now).value());
   }
   classic.calls(10, Result::kError);
   classic.now += 2s;

@@ -51,6 +51,7 @@ TEST(Detection, MediansStayNearTheDesignTable) {
   std::printf("calls/s  bad  median s  p99 s  table\n");
   for (const Row& row : kRows) {
     std::vector<double> times;
+    times.reserve(static_cast<size_t>(row.seeds));
     for (int i = 0; i < row.seeds; ++i) {
       times.push_back(detection_seconds(static_cast<uint64_t>(i) + 1, row.rate, row.share));
     }
@@ -120,7 +121,7 @@ TEST(Detection, CallsThatHangAreSeenBeforeTheyTimeOut) {
     driver.run(120s, 5, 10s, constant(20ms));
     const auto opened = driver.until(State::kOpen, 60s, 5, 10s, hang());
     ASSERT_TRUE(opened.has_value());
-    EXPECT_LE(*opened, 4s) << "long before the timeout of 10 s, seed " << seed;
+    EXPECT_LE(opened.value(), 4s) << "long before the timeout of 10 s, seed " << seed;
   }
 }
 
@@ -131,7 +132,7 @@ TEST(Detection, FiveCallsASecondThatAllTimeOutOpenInFiveSeconds) {
     driver.run(120s, 5, 300ms, constant(20ms));
     const auto opened = driver.until(State::kOpen, 60s, 5, 300ms, hang());
     ASSERT_TRUE(opened.has_value());
-    EXPECT_LE(*opened, 5s) << "seed " << seed;
+    EXPECT_LE(opened.value(), 5s) << "seed " << seed;
   }
 }
 

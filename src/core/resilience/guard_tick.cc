@@ -120,7 +120,7 @@ void Guard::Body::fold_overdue(Fold& fold) {
   for (const Shard& shard : shards) {
     shard.in_flight.overdue(from, last_tick, [&](Instant at, uint32_t calls) {
       const auto index = static_cast<size_t>(
-          (at.time_since_epoch().count() >> OverdueRing::kWidthBits) & (kBuckets - 1));
+          (at.time_since_epoch().count() >> OverdueRing::kWidthBits) & (OverdueRing::kBuckets - 1));
       counts[index] += calls;
       due[index] = at;
     });

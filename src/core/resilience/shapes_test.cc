@@ -63,7 +63,8 @@ TEST_P(Shapes, AHangOpensInFiveSecondsAtFiveCallsASecondAndInTenAtTwo) {
       const auto opened = driver.until(State::kOpen, 60s, rate, kBudget, hang());
       ASSERT_TRUE(opened.has_value());
       // Poisson arrivals: a seed may see fewer calls than the rate says.
-      EXPECT_LE(base::to_ms(*opened), rate < 5 ? 10'000 : 5'000) << rate << "/s seed " << seed;
+      EXPECT_LE(base::to_ms(opened.value()), rate < 5 ? 10'000 : 5'000)
+          << rate << "/s seed " << seed;
     }
   }
 }
