@@ -30,6 +30,7 @@
 #include "base/time.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "net/signals.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
