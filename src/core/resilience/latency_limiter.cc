@@ -1,0 +1,57 @@
+#include "resilience/latency_limiter.h"
+
+#include <algorithm>
+
+#include "resilience/limiter.h"
+#include "resilience/windowed_limiter.h"
+
+namespace spillway::resilience {
+
+namespace {
+
+constexpr double kGain = 0.25;
+constexpr double kEnoughCut = 0.7;
+constexpr double kResponse = 0.9;
+
+}  // namespace
+
+double LatencyLimiter::next(const LimiterSignals& signals) {
+  const double limit = signals.limit;
+  const double allowed = allowed_queue(limit);
+  if (signals.queue > 1.3 * allowed && !signals.harmless) {
+    return cut(signals, limit - kGain * (signals.queue - allowed));
+  }
+  began_in_flight_ = 0;
+  load_is_not_why_ = false;
+  if (signals.queue < allowed / 4 || signals.harmless) {
+    return limit + limit / 10 + 1;
+  }
+  if (signals.queue < allowed) {
+    return limit + std::max(kGain * (allowed - signals.queue), 0.5);
+  }
+  return limit;
+}
+
+double LatencyLimiter::cut(const LimiterSignals& signals, double wanted) {
+  if (began_in_flight_ <= 0) {
+    began_in_flight_ = std::min(signals.in_flight, signals.limit);
+    began_median_ns_ = signals.median_ns;
+  }
+  load_is_not_why_ = false;
+  if (signals.too_slow) {
+    return wanted;
+  }
+  const double enough = began_in_flight_ * kEnoughCut;
+  if (signals.limit <= enough && signals.median_ns > began_median_ns_ * kResponse) {
+    load_is_not_why_ = true;
+    return signals.limit;
+  }
+  if (signals.limit <= enough) {
+    // It answers to the cutting: judge the next stretch from here.
+    began_in_flight_ = signals.limit;
+    began_median_ns_ = signals.median_ns;
+  }
+  return std::max(wanted, began_in_flight_ * kEnoughCut * 0.999);
+}
+
+}  // namespace spillway::resilience
