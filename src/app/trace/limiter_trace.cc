@@ -59,7 +59,7 @@ class LimiterTrace : public Tracer {
       return;
     }
     now_ = std::max(now_, at);
-    window_.add_call(rtt, in_flight, limiter_->limit(), dropped);
+    window_.add_call(rtt, in_flight, limiter_->uncongested_most(), dropped);
     if (const auto window = window_.close(now_)) {
       limiter_->observe(*window);
     }

@@ -14,6 +14,7 @@ constexpr uint32_t kWarmUp = 10;
 constexpr double kFactor = 2.0 / (600 + 1);
 constexpr double kTolerance = 1.5;
 constexpr double kSmoothing = 0.2;
+constexpr double kSafeTolerance = 1.09;
 
 }  // namespace
 
@@ -49,9 +50,10 @@ void NetflixGradient2::observe(const LimiterWindow& window) {
 
 double Gradient2::next(const LimiterSignals& signals) {
   const double limit = signals.limit;
-  const double gradient = signals.harmless ? 1.0 : std::clamp(1 / signals.stretch, 0.5, 1.0);
+  const double gradient =
+      signals.harmless ? 1.0 : std::clamp(kSafeTolerance / signals.stretch, 0.5, 1.0);
   double wanted = gradient * limit + allowed_queue(limit);
-  if (gradient < 0.98) {
+  if (gradient < 0.9) {
     wanted = std::min(wanted, limit);
   }
   return limit * (1 - kSmoothing) + wanted * kSmoothing;

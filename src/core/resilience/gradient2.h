@@ -32,7 +32,7 @@ class NetflixGradient2 : public Limiter {
 /// The safe mode, window by window: the long latency is the uncongested one, R the window's low
 /// decile, and the headroom h never makes it grow while latency is stretched:
 ///
-///     g = clamp(R0 / R, 0.5, 1);   L' = 0.8 L + 0.2 min(g L + h, g < 0.98 ? L : ∞),
+///     g = clamp(1.09 R0 / R, 0.5, 1);   L' = 0.8 L + 0.2 min(g L + h, g < 0.9 ? L : ∞),
 ///     h = allowed_queue(L)
 class Gradient2 : public WindowedLimiter {
  public:

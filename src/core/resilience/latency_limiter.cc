@@ -12,6 +12,7 @@ namespace {
 constexpr double kGain = 0.25;
 constexpr double kEnoughCut = 0.7;
 constexpr double kResponse = 0.9;
+constexpr int kSettle = 2;
 
 }  // namespace
 
@@ -23,11 +24,12 @@ double LatencyLimiter::next(const LimiterSignals& signals) {
   }
   began_in_flight_ = 0;
   load_is_not_why_ = false;
-  if (signals.queue < allowed / 4 || signals.harmless) {
+  const bool far = signals.queue < allowed / 4 || signals.harmless;
+  if (far && !signals.dropped) {
     return limit + limit / 10 + 1;
   }
-  if (signals.queue < allowed) {
-    return limit + std::max(kGain * (allowed - signals.queue), 0.5);
+  if (signals.queue < allowed || far) {
+    return limit + std::max(kGain * (allowed - signals.queue), limit / 50 + 0.25);
   }
   return limit;
 }
@@ -36,12 +38,18 @@ double LatencyLimiter::cut(const LimiterSignals& signals, double wanted) {
   if (began_in_flight_ <= 0) {
     began_in_flight_ = std::min(signals.in_flight, signals.limit);
     began_median_ns_ = signals.median_ns;
+    settled_ = 0;
   }
+  began_median_ns_ = std::max(began_median_ns_, signals.median_ns);
   load_is_not_why_ = false;
   if (signals.too_slow) {
     return wanted;
   }
   const double enough = began_in_flight_ * kEnoughCut;
+  settled_ += signals.limit <= enough ? 1 : 0;
+  if (settled_ > 0 && settled_ <= kSettle) {
+    return signals.limit;
+  }
   if (signals.limit <= enough && signals.median_ns > began_median_ns_ * kResponse) {
     load_is_not_why_ = true;
     return signals.limit;
@@ -50,6 +58,7 @@ double LatencyLimiter::cut(const LimiterSignals& signals, double wanted) {
     // It answers to the cutting: judge the next stretch from here.
     began_in_flight_ = signals.limit;
     began_median_ns_ = signals.median_ns;
+    settled_ = 0;
   }
   return std::max(wanted, began_in_flight_ * kEnoughCut * 0.999);
 }

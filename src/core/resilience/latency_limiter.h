@@ -8,8 +8,8 @@ namespace spillway::resilience {
 /// Our own law: a proportional controller of the queue in front of the dependency. With q the calls
 /// that wait (LimiterSignals::queue) and a = allowed_queue(L):
 ///
-///     q < a / 4               → L + L/10 + 1     (far from the knee)
-///     q < a                   → L + max((a − q) / 4, 1/2)
+///     q < a / 4               → L + L/10 + 1     (far from the knee; not within a minute of drops)
+///     q < a                   → L + max((a − q) / 4, L/50 + 1/4)
 ///     q <= 1.3 a              → L stays
 ///     else                    → L − (q − a) / 4
 ///
@@ -33,7 +33,8 @@ class LatencyLimiter : public WindowedLimiter {
   double cut(const LimiterSignals& signals, double wanted);
 
   double began_in_flight_ = 0;  ///< When the cutting began; 0: none under way.
-  double began_median_ns_ = 0;
+  double began_median_ns_ = 0;  ///< The most since then.
+  int settled_ = 0;             ///< Windows since enough was cut.
 };
 
 }  // namespace spillway::resilience

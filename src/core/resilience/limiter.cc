@@ -19,6 +19,7 @@ LimiterWindow LimiterWindow::of_call(base::Instant at, base::Duration latency, u
           .length = {},
           .answers = 1,
           .drops = dropped ? 1U : 0U,
+          .timeouts = 0,
           .low = sound,
           .median = sound,
           .uncongested = 0,

@@ -16,9 +16,10 @@ struct LimiterWindow {
   base::Duration length{};  ///< 0 for a single call.
   uint64_t answers = 0;     ///< Calls with a latency. Fast failures are none.
   uint64_t drops = 0;       ///< Timeouts and overload answers.
+  uint64_t timeouts = 0;    ///< Of the drops: a share of these may be usual.
   base::Duration low{};     ///< Latency below which a tenth of the answers lies.
   base::Duration median{};
-  uint64_t uncongested = 0;          ///< Answers to calls that began with in-flight <= limit / 2.
+  uint64_t uncongested = 0;  ///< Answers to calls that began with in-flight <= uncongested_most().
   base::Duration uncongested_low{};  ///< Low decile of those.
   uint32_t in_flight = 0;            ///< Most seen at once.
 
@@ -65,6 +66,9 @@ class Limiter {
 
   /// New bounds; the limit moves only as far as they make it.
   void set_bounds(double min, double max);
+
+  /// Calls in flight up to which a call that begins is taken for uncongested.
+  [[nodiscard]] virtual uint32_t uncongested_most() const { return limit() / 2; }
 
   [[nodiscard]] double exact() const { return limit_; }
 

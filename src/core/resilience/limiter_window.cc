@@ -22,26 +22,27 @@ constexpr double kLow = 0.1;
 }  // namespace
 
 void LimiterWindowBuilder::add_latencies(size_t bucket, uint32_t count, bool uncongested) {
-  all_.add(bucket, count);
-  if (uncongested) {
-    uncongested_.add(bucket, count);
-  }
+  (uncongested ? uncongested_ : all_).add(bucket, count);
 }
 
-void LimiterWindowBuilder::add_call(base::Duration latency, uint32_t in_flight, uint32_t limit,
-                                    bool dropped) {
+void LimiterWindowBuilder::add_call(base::Duration latency, uint32_t in_flight,
+                                    uint32_t uncongested_most, bool dropped) {
   note_in_flight(in_flight);
   if (dropped) {
-    add_drops(1);
+    add_overloads(1);
   } else {
-    add_latencies(LogBuckets::of(latency), 1, uint64_t{in_flight} * 2 <= limit);
+    const size_t bucket = LogBuckets::of(latency);
+    add_latencies(bucket, 1, false);
+    if (in_flight <= uncongested_most) {
+      add_latencies(bucket, 1, true);
+    }
   }
 }
 
 std::optional<LimiterWindow> LimiterWindowBuilder::close(base::Instant now) {
   const base::Duration length = now - start_;
   const auto answers = static_cast<uint64_t>(all_.weight());
-  const uint64_t calls = answers + drops_;
+  const uint64_t calls = answers + overloads_ + timeouts_;
   if (length < kShortest || calls == 0 || (calls < kFewest && length < kLongest)) {
     return std::nullopt;
   }
@@ -52,7 +53,8 @@ std::optional<LimiterWindow> LimiterWindowBuilder::close(base::Instant now) {
   LimiterWindow window{.at = now,
                        .length = length,
                        .answers = answers,
-                       .drops = drops_,
+                       .drops = overloads_ + timeouts_,
+                       .timeouts = timeouts_,
                        .low = all_.quantile(kLow),
                        .median = median,
                        .uncongested = static_cast<uint64_t>(uncongested_.weight()),
@@ -61,7 +63,8 @@ std::optional<LimiterWindow> LimiterWindowBuilder::close(base::Instant now) {
   start_ = now;
   all_ = {};
   uncongested_ = {};
-  drops_ = 0;
+  overloads_ = 0;
+  timeouts_ = 0;
   in_flight_ = 0;
   return window;
 }

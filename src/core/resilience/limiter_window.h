@@ -20,10 +20,14 @@ class LimiterWindowBuilder {
  public:
   explicit LimiterWindowBuilder(base::Instant start) : start_(start) {}
 
+  /// Every answer is added once with `uncongested` false, and those that began so once more.
   void add_latencies(size_t bucket, uint32_t count, bool uncongested);
-  void add_call(base::Duration latency, uint32_t in_flight, uint32_t limit, bool dropped);
+  void add_call(base::Duration latency, uint32_t in_flight, uint32_t uncongested_most,
+                bool dropped);
 
-  void add_drops(uint64_t count) { drops_ += count; }
+  void add_overloads(uint64_t count) { overloads_ += count; }
+
+  void add_timeouts(uint64_t count) { timeouts_ += count; }
 
   void note_in_flight(uint32_t in_flight) {
     in_flight_ = in_flight > in_flight_ ? in_flight : in_flight_;
@@ -36,7 +40,8 @@ class LimiterWindowBuilder {
   base::Instant start_;
   FadingHistogram all_;
   FadingHistogram uncongested_;
-  uint64_t drops_ = 0;
+  uint64_t overloads_ = 0;
+  uint64_t timeouts_ = 0;
   uint32_t in_flight_ = 0;
 };
 

@@ -77,6 +77,7 @@ struct alignas(64) Shard {
   std::atomic<int64_t> last_good_ns{INT64_MIN};  ///< When the last good call of any epoch ended.
   std::array<base::Counter, kOutcomes> outcomes;
   BucketCounts latencies;
+  BucketCounts uncongested;  ///< Of those: calls begun while few were in flight.
   BucketCounts offered;
 
   EpochCounter bad;

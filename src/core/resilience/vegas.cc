@@ -44,7 +44,7 @@ void NetflixVegas::observe(const LimiterWindow& window) {
 }
 
 double Vegas::next(const LimiterSignals& signals) {
-  const double unit = std::max(1.0, std::log10(signals.limit));
+  const double unit = std::max(1.0, std::floor(std::log10(signals.limit)));
   if (signals.harmless || signals.queue < 3 * unit) {
     return signals.limit + unit;
   }

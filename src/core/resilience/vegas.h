@@ -29,7 +29,7 @@ class NetflixVegas : public Limiter {
 };
 
 /// The safe mode, window by window: q by Little's law over a baseline that is never relearnt under
-/// load, u = max(1, log10 L), and no probing growth:
+/// load, u as above, and no probing growth:
 ///
 ///     q < 3u → L + u;   q > 6u → L − max(u, (q − 6u) / 4);   else L stays
 class Vegas : public WindowedLimiter {

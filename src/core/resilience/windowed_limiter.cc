@@ -15,33 +15,34 @@ namespace {
 
 constexpr uint64_t kFewestAnswers = 10;
 constexpr double kFollow = 0.2;
+constexpr double kClearlyLower = 0.95;
+constexpr double kSmooth = 0.5;
 constexpr double kDriftPerMinute = 1.1;
 constexpr double kDropMemorySeconds = 600;
 constexpr double kMostUsualDrops = 0.25;
 constexpr double kDoublingSeconds = 5;
 constexpr double kMostCut = 0.7;
 constexpr base::Duration kNoGrowth = std::chrono::seconds(2);
+constexpr base::Duration kDropsRecent = std::chrono::minutes(1);
 
 double seconds_of(base::Duration length) { return std::chrono::duration<double>(length).count(); }
 
 }  // namespace
 
-double allowed_queue(double limit) { return std::max(std::sqrt(limit) / 2, limit / 10); }
+double allowed_queue(double limit) { return std::max(std::sqrt(limit) / 5, limit / 20); }
 
-void UncongestedLatency::learn(const LimiterWindow& window, bool load_is_not_why) {
-  const double seen = ns(window.low);
-  if (window.answers < kFewestAnswers || seen <= 0) {
-    return;
-  }
+void UncongestedLatency::learn(const LimiterWindow& window, double smooth_low_ns,
+                               bool load_is_not_why) {
   const bool enough = window.uncongested >= kFewestAnswers;
-  const double own = enough && !load_is_not_why ? ns(window.uncongested_low) : seen;
+  const double own = enough && !load_is_not_why ? ns(window.uncongested_low) : smooth_low_ns;
   if (!known()) {
     low_ns_ = std::min(own, max_ns_);
     return;
   }
-  if (own < low_ns_) {
+  const bool taken = enough || load_is_not_why;
+  if (own < low_ns_ * (taken ? 1 : kClearlyLower)) {
     low_ns_ += kFollow * (own - low_ns_);
-  } else if (enough || load_is_not_why) {
+  } else if (own > low_ns_ && taken) {
     const double most = std::pow(kDriftPerMinute, seconds_of(window.length) / 60);
     const double wanted = low_ns_ + kFollow * (own - low_ns_);
     low_ns_ = std::max(low_ns_, std::min({wanted, low_ns_ * most, max_ns_}));
@@ -51,10 +52,11 @@ void UncongestedLatency::learn(const LimiterWindow& window, bool load_is_not_why
 double DropRule::factor(const LimiterWindow& window, double limit) {
   const uint64_t calls = window.answers + window.drops;
   const double share = static_cast<double>(window.drops) / static_cast<double>(calls);
+  const double timeouts = static_cast<double>(window.timeouts) / static_cast<double>(calls);
   if (window.in_flight * 2.0 <= limit && share <= 0.5) {
     learnt_ += 1;
     const double memory = 1 - std::exp(-seconds_of(window.length) / kDropMemorySeconds);
-    usual_ += std::max(memory, 1 / learnt_) * (share - usual_);
+    usual_ += std::max(memory, 1 / learnt_) * (timeouts - usual_);
     usual_ = std::min(usual_, kMostUsualDrops);
   }
   if (share > 0.5) {
@@ -81,12 +83,13 @@ LimiterSignals WindowedLimiter::signals(const LimiterWindow& window) {
                       .in_flight = static_cast<double>(window.in_flight),
                       .median_ns = static_cast<double>(window.median.count())};
   const double goodput = static_cast<double>(window.answers) / std::max(seen.seconds, 1e-3);
-  const double low_ns = static_cast<double>(window.low.count());
-  seen.queue = goodput * std::max(0.0, low_ns - uncongested_.low_ns()) / 1e9;
-  seen.stretch = std::max(1.0, low_ns / uncongested_.low_ns());
+  seen.queue = goodput * std::max(0.0, low_ns_ - uncongested_.low_ns()) / 1e9;
+  seen.stretch = std::max(1.0, low_ns_ / uncongested_.low_ns());
   const bool falls = goodput < 0.9 * goodput_;
   goodput_ += (goodput_ > 0 ? 0.3 : 1.0) * (goodput - goodput_);
-  seen.may_grow = seen.in_flight * 2 > limit_ && !falls && window.at >= no_growth_before_;
+  seen.may_grow =
+      seen.in_flight * 2 > limit_ && !falls && (!was_cut_ || window.at - last_cut_ >= kNoGrowth);
+  seen.dropped = was_cut_ && window.at - last_cut_ < kDropsRecent;
   return seen;
 }
 
@@ -97,13 +100,16 @@ void WindowedLimiter::observe(const LimiterWindow& window) {
   const double cut = drops_.factor(window, limit_);
   if (cut < 1) {
     limit_ = std::max(min_, limit_ * cut);
-    no_growth_before_ = window.at + kNoGrowth;
+    last_cut_ = window.at;
+    was_cut_ = true;
     return;
   }
-  uncongested_.learn(window, load_is_not_why_);
-  if (window.answers < kFewestAnswers || !uncongested_.known()) {
+  const auto low_ns = static_cast<double>(window.low.count());
+  if (window.answers < kFewestAnswers || low_ns <= 0) {
     return;
   }
+  low_ns_ += (low_ns_ > 0 ? kSmooth : 1.0) * (low_ns - low_ns_);
+  uncongested_.learn(window, low_ns_, load_is_not_why_);
   const LimiterSignals seen = signals(window);
   const double wanted = next(seen);
   const double most = seen.may_grow ? limit_ * std::exp2(seen.seconds / kDoublingSeconds) : limit_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -10,15 +11,16 @@ namespace spillway::resilience {
 /// The dependency's latency when nobody waits: what queues are measured from.
 ///
 /// Follows the low decile of answers to calls that began with in-flight <= limit / 2, by a moving
-/// mean (0.2 a window), upwards by at most 10 % a minute and never above `max_healthy`; down with
-/// any window. Until such a window was seen it is the low decile of the first one. Nothing is
-/// probed, nothing forgotten.
+/// mean (0.2 a window), upwards by at most 10 % a minute and never above `max_healthy`; down also
+/// while the smoothed low decile of all answers is 5 % better. The first one is that of calls
+/// that began with in-flight <= limit / 8, so that it is sound even far above the knee, or for want
+/// of them of the whole first window. Nothing is probed, nothing forgotten.
 class UncongestedLatency {
  public:
   explicit UncongestedLatency(base::Duration max_healthy) : max_ns_(ns(max_healthy)) {}
 
   /// `load_is_not_why`: all answers are taken for uncongested, within the same drift.
-  void learn(const LimiterWindow& window, bool load_is_not_why);
+  void learn(const LimiterWindow& window, double smooth_low_ns, bool load_is_not_why);
 
   [[nodiscard]] bool known() const { return low_ns_ > 0; }
 
@@ -31,8 +33,8 @@ class UncongestedLatency {
   double low_ns_ = 0;
 };
 
-/// How drops cut. With share s of the calls dropped and u the share that is usual while fewer than
-/// half of the limit is in use (10 min memory, at most 25 %):
+/// How drops cut. With share s of the calls dropped and u the share of timeouts that is usual while
+/// no more than half of the limit is in use (10 min memory, at most 25 %):
 ///
 ///     s > 50 %                                          → × 0.5
 ///     lower bound of s (z = 2) > max(5 %, 1.5 u + 5 %)  → × 0.9
@@ -50,12 +52,14 @@ class DropRule {
 /// What a law of a safe mode decides on.
 struct LimiterSignals {
   double limit = 0;
-  /// Calls that wait, by Little's law: goodput × (low decile − uncongested low decile). Equals
+  /// Calls that wait, by Little's law: goodput × (low decile − uncongested low decile), the low
+  /// decile smoothed over windows. Equals
   /// Vegas's L(1 − R0/R) when the limit is used up, and invents no queue when it is not.
   double queue = 0;
   double stretch = 1;     ///< Low decile / uncongested low decile.
   bool harmless = false;  ///< No answer is late: queues are nobody's concern.
   bool may_grow = false;  ///< More than half in use, goodput does not fall, no drops of late.
+  bool dropped = false;   ///< Drops have cut in the last minute.
   bool too_slow = false;  ///< The median is above max_healthy.
   double seconds = 0;     ///< Length of the window.
   double in_flight = 0;
@@ -72,6 +76,10 @@ class WindowedLimiter : public Limiter {
   void observe(const LimiterWindow& window) final;
   void restart() override;
 
+  [[nodiscard]] uint32_t uncongested_most() const override {
+    return uncongested_.known() ? limit() / 2 : std::max(2U, limit() / 8);
+  }
+
  protected:
   /// The limit the law wants next.
   virtual double next(const LimiterSignals& signals) = 0;
@@ -86,12 +94,15 @@ class WindowedLimiter : public Limiter {
   const base::Duration max_healthy_;
   UncongestedLatency uncongested_;
   DropRule drops_;
+  double low_ns_ = 0;   ///< Low decile, moving mean.
   double goodput_ = 0;  ///< Answers a second, moving mean.
   double before_drops_;
-  base::Instant no_growth_before_{base::Instant::min()};
+  base::Instant last_cut_{};
+  bool was_cut_ = false;
 };
 
-/// Queue a limit may hold for full use: a tenth of it, and half its root when it is small.
+/// Queue a limit may hold for full use: a sixteenth of it, and a quarter of its root when it is
+/// small.
 [[nodiscard]] double allowed_queue(double limit);
 
 }  // namespace spillway::resilience
