@@ -12,6 +12,7 @@ namespace {
 constexpr double kGain = 0.25;
 constexpr double kEnoughCut = 0.7;
 constexpr double kResponse = 0.9;
+constexpr double kWorse = 1.15;
 constexpr int kSettle = 2;
 
 }  // namespace
@@ -22,9 +23,13 @@ double LatencyLimiter::next(const LimiterSignals& signals) {
   if (signals.queue > 1.3 * allowed && !signals.harmless) {
     return cut(signals, limit - kGain * (signals.queue - allowed));
   }
-  began_in_flight_ = 0;
-  load_is_not_why_ = false;
   const bool far = signals.queue < allowed / 4 || signals.harmless;
+  if (far) {
+    load_is_not_why_ = false;
+  }
+  if (!load_is_not_why_) {
+    began_in_flight_ = 0;
+  }
   if (far && !signals.dropped) {
     return limit + limit / 10 + 1;
   }
@@ -40,8 +45,15 @@ double LatencyLimiter::cut(const LimiterSignals& signals, double wanted) {
     began_median_ns_ = signals.median_ns;
     settled_ = 0;
   }
+  if (load_is_not_why_ && !signals.too_slow && signals.median_ns < began_median_ns_ * kWorse) {
+    return signals.limit;
+  }
+  if (load_is_not_why_) {
+    load_is_not_why_ = false;
+    began_in_flight_ = std::min(signals.in_flight, signals.limit);
+    settled_ = 0;
+  }
   began_median_ns_ = std::max(began_median_ns_, signals.median_ns);
-  load_is_not_why_ = false;
   if (signals.too_slow) {
     return wanted;
   }
