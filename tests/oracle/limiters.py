@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Vegas, Gradient2 and AIMD of Netflix's concurrency-limits, written from the prose of their formulas alone, against
-`spillway trace limiter` with `mode: netflix`, sample for sample.
+`spillway-trace limiter` with `mode: netflix`, sample for sample.
 
-    python3 tests/oracle/limiters.py build/release/bin/spillway [--traces 45] [--samples 1500] [--seed N]
+    python3 tests/oracle/limiters.py build/release/libexec/spillway-trace [--traces 45] [--samples 1500] [--seed N]
 """
 
 import argparse
@@ -109,7 +109,7 @@ def play(binary, rng, name, samples):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
         config.write(text)
         config.flush()
-        run = subprocess.run([binary, "trace", "limiter", "--config", config.name], input="\n".join(lines) + "\n",
+        run = subprocess.run([binary, "limiter", "--config", config.name], input="\n".join(lines) + "\n",
                              capture_output=True, text=True, check=False)
     got = run.stdout.split()
     if run.returncode != 0 or len(got) != len(expected):

@@ -17,7 +17,7 @@ namespace spillway::app {
 namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
-constexpr int64_t kMaxMs = 1'000'000'000'000;
+constexpr int64_t kMaxMs = 9'000'000'000'000;
 constexpr size_t kPlaces = 6;
 
 }  // namespace
@@ -43,7 +43,7 @@ base::Result<base::Duration, std::string> parse_trace_ms(std::string_view name,
                       decimals.find_first_not_of("0123456789") == std::string_view::npos;
   if (!whole || !digits) {
     return std::unexpected(fmt::format(
-        "{} must be milliseconds from 0 to 1e12 with at most six decimals, is \"{}\"", name, text));
+        "{} must be milliseconds from 0 to 9e12 with at most six decimals, is \"{}\"", name, text));
   }
   int64_t part = 0;
   for (size_t i = 0; i < kPlaces; ++i) {

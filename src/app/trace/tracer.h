@@ -34,7 +34,7 @@ using MakeTracer = std::unique_ptr<Tracer> (*)(std::string_view yaml,
 /// The fields of a line, parted by spaces or tabs.
 [[nodiscard]] std::vector<std::string_view> fields_of(std::string_view line);
 
-/// Milliseconds of trace time: decimal, from 0 to 10^12, at most six places.
+/// Milliseconds of trace time: decimal, from 0 to 9·10^12, at most six places.
 [[nodiscard]] base::Result<base::Duration, std::string> parse_trace_ms(std::string_view name,
                                                                        std::string_view text);
 

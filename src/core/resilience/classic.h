@@ -46,6 +46,11 @@ class ClassicWindow {
   /// share slow >= slow_rate, or more than 1 % over the p99 ceiling.
   [[nodiscard]] Says says(const ClassicRules& rules) const;
 
+  [[nodiscard]] size_t size() const { return buckets_.size(); }
+
+  /// Calls wanted before it says anything.
+  [[nodiscard]] uint32_t min_calls() const { return min_calls_; }
+
   [[nodiscard]] const ClassicTally& total() const { return total_; }
 
   /// Sum of the buckets: always total().

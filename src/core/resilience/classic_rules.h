@@ -33,6 +33,8 @@ struct ClassicRules {
   double open_growth = 1.0;                        ///< [1, 10].
   double open_jitter = 0.0;                        ///< [0, 1).
   base::Duration open_cap = std::chrono::hours(1);
+
+  bool operator==(const ClassicRules&) const = default;
 };
 
 }  // namespace spillway::resilience

@@ -111,6 +111,8 @@ class Permit {
         lease_(other.lease_),
         slot_(other.slot_),
         uncongested_(other.uncongested_),
+        due_(other.due_),
+        watched_(other.watched_),
         started_(other.started_),
         terms_(other.terms_) {}
 
@@ -140,6 +142,8 @@ class Permit {
   uint32_t lease_ = 0;  ///< Of a probe.
   bool slot_ = false;
   bool uncongested_ = false;
+  uint8_t due_ = 0;  ///< Bucket of the overdue ring, when watched_.
+  bool watched_ = false;
   base::Instant started_{};
   Terms terms_;
 };

@@ -7,6 +7,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/time.h"
+#include "resilience/classic.h"
+#include "resilience/classic_rules.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
 #include "resilience/settings.h"
@@ -74,6 +76,31 @@ BENCHMARK(closed)
     ->Threads(1)
     ->Threads(2)
     ->UseRealTime();
+
+void closed_by_classic_rules(benchmark::State& state) { admit_and_finish(state); }
+
+BENCHMARK(closed_by_classic_rules)
+    ->Setup([](const benchmark::State&) {
+      set_up({.rules = Settings::Rules::kClassic, .max_in_flight = 0}, false);
+    })
+    ->Threads(1)
+    ->Threads(2)
+    ->UseRealTime();
+
+/// The breaker that decides on every event; one thread, no guard around it.
+void classic_breaker_alone(benchmark::State& state) {
+  ClassicBreaker breaker(ClassicRules{}, 1);
+  base::Instant now = kStart;
+  for (auto _ : state) {
+    if (const auto place = breaker.acquire(now)) {
+      breaker.finish(now + 61ms, *place, ClassicBreaker::Result::kOk, 61ms);
+    }
+    now += 1us;
+  }
+  benchmark::DoNotOptimize(breaker.window().total());
+}
+
+BENCHMARK(classic_breaker_alone);
 
 void refused_open(benchmark::State& state) { admit_and_finish(state); }
 

@@ -58,6 +58,8 @@ struct Read {
   uint64_t bad = 0;
   uint64_t overload = 0;
   uint64_t resets = 0;
+  uint64_t slow = 0;
+  uint64_t slow_only = 0;
   uint64_t answers = 0;
   uint64_t silent = 0;
   uint64_t timeouts = 0;
@@ -81,9 +83,12 @@ struct Guard::Body {
   void give_back_tokens();
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
               Outcome outcome);
+  [[gnu::noinline]] void record_trouble(Shard& shard, const Terms& terms, base::Instant started,
+                                        base::Instant now, Outcome outcome);
 
   // Tick: guard_tick.cc.
   Fold fold_calls();
+  void fold_overdue(Fold& fold);
   void fold_latencies(base::Instant now);
   void watch_in_flight();
   void fold_limiter(base::Instant now);
@@ -101,8 +106,9 @@ struct Guard::Body {
   alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of the limit.
   alignas(64) QpsContract qps;
   alignas(64) ProbeSlot probes;
-  std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
-  std::atomic<int64_t> explored_ns;        ///< When the time-driven exploration last went.
+  std::atomic<int64_t> probe_needs_ns{0};   ///< A probe is offered at least this.
+  std::atomic<bool> records_probes{false};  ///< A probe counts in the window too: classic rounds.
+  std::atomic<int64_t> explored_ns;         ///< When the time-driven exploration last went.
   std::vector<Shard> shards;
   QpsContract* const shared_qps;  ///< Of the dependency; may be null.
   const uint64_t leaf_hash;
@@ -122,6 +128,7 @@ struct Guard::Body {
   LimiterWindowBuilder limiter_window;
   std::vector<Read> reads;
   std::vector<BadCall> bads;
+  std::vector<BadCall> overdue;
   base::Instant last_tick;
   base::Instant next_latency_fold;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -38,6 +39,13 @@ T news(T& read, T now) {
   return now - std::exchange(read, now);
 }
 
+/// The same, but no more than `most`: what is left is news of the next tick.
+uint64_t news_up_to(uint64_t most, uint64_t& read, uint64_t now) {
+  const uint64_t taken = std::min(most, now - read);
+  read += taken;
+  return taken;
+}
+
 uint64_t outcome_count(const Shard& shard, Outcome outcome) {
   return shard.outcomes[static_cast<size_t>(outcome)].value();
 }
@@ -75,12 +83,16 @@ Fold Guard::Body::fold_calls() {
     Read& read = reads[i];
     fold.good += news(read.good, shard.good.count(epoch));
     fold.resets += news(read.resets, shard.resets.count(epoch));
-    fold.bad += news(read.bad, shard.bad.count(epoch));
+    const uint64_t bad = news(read.bad, shard.bad.count(epoch));
+    const uint64_t slow = news_up_to(bad, read.slow, shard.slow.count(epoch));
+    fold.slow_only += news_up_to(slow, read.slow_only, shard.slow_only.count(epoch));
+    fold.slow += slow;
+    fold.bad += bad;
     fold.overload += news(read.overload, shard.overload.count(epoch));
     fold.last_good = std::max(fold.last_good, Instant(Duration(shard.last_good_ns.load(kRelaxed))));
     shard.bad_calls.drain([&](const BadCallRing::Entry& call) {
       if (call.epoch == epoch) {
-        bads.push_back({.started = call.started, .ended = call.ended});
+        bads.push_back({.started = call.started, .ended = call.ended, .overload = call.overload});
       }
     });
     answers += news(read.answers, shard.late_answers.value() + outcome_count(shard, Outcome::kOk) +
@@ -91,8 +103,41 @@ Fold Guard::Body::fold_calls() {
   }
   fold.resets = std::min(fold.resets, fold.bad);
   fold.bads = bads;
+  fold_overdue(fold);
   baseline.note_silence(last_tick, answers, silent);
   return fold;
+}
+
+/// Calls of an earlier epoch have passed their slow line, which is never later than the ceiling,
+/// before `from`.
+void Guard::Body::fold_overdue(Fold& fold) {
+  constexpr auto kBuckets = static_cast<size_t>(OverdueRing::kBuckets);
+  constexpr uint32_t kShown = 12;
+  constexpr size_t kBurstBuckets = 3;
+  const Duration ceiling = breaker.settings().slow_ceiling;
+  const Instant from = breaker.epoch_start() + ceiling;
+  std::array<uint32_t, kBuckets> counts{};
+  std::array<Instant, kBuckets> due{};
+  for (const Shard& shard : shards) {
+    shard.in_flight.overdue(from, last_tick, [&](Instant at, uint32_t calls) {
+      const auto index = static_cast<size_t>(
+          (at.time_since_epoch().count() >> OverdueRing::kWidthBits) & (kBuckets - 1));
+      counts[index] += calls;
+      due[index] = at;
+    });
+  }
+  overdue.clear();
+  for (size_t i = 0; i < kBuckets; ++i) {
+    uint64_t burst = 0;
+    for (size_t k = 0; k < kBurstBuckets; ++k) {
+      burst += counts[(i + k) % kBuckets];
+    }
+    fold.overdue_calls += counts[i];
+    fold.overdue_burst = std::max(fold.overdue_burst, burst);
+    overdue.insert(overdue.end(), std::min(counts[i], kShown),
+                   BadCall{.started = due[i] - ceiling, .ended = due[i]});
+  }
+  fold.overdue = overdue;
 }
 
 void Guard::Body::fold_latencies(Instant now) {
@@ -112,8 +157,11 @@ void Guard::Body::fold_latencies(Instant now) {
 
 void Guard::Body::publish_settings() {
   const Settings& settings = breaker.settings();
-  published.slow_floor_ns.store(settings.slow_floor.count(), kRelaxed);
-  published.slow_ceiling_ns.store(settings.slow_ceiling.count(), kRelaxed);
+  const bool classic = settings.rules == Settings::Rules::kClassic;
+  const Duration floor = classic ? settings.classic.slow : settings.slow_floor;
+  const Duration ceiling = classic ? settings.classic.slow : settings.slow_ceiling;
+  published.slow_floor_ns.store(floor.count(), kRelaxed);
+  published.slow_ceiling_ns.store(ceiling.count(), kRelaxed);
   make_limiter();
   publish_limit();
   qps.set_qps(settings.qps);
@@ -154,6 +202,12 @@ void Guard::Body::publish_word() {
 }
 
 void Guard::Body::arm_probes() {
+  const uint32_t wanted = breaker.classic_probes();
+  records_probes.store(wanted > 0, kRelaxed);
+  if (wanted > 0) {
+    probes.arm_count(breaker.epoch(), std::min(wanted, 15U));
+    return;
+  }
   const Settings& settings = breaker.settings();
   const uint32_t of = std::clamp(settings.probes_of, 1U, 8U);
   const uint32_t good = std::clamp(settings.probes_good, 1U, of);
@@ -187,10 +241,11 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
     probes.disarm(breaker.epoch());
   }
   for (Read& read : reads) {
-    read.good = read.bad = read.overload = read.resets = 0;
+    read.good = read.bad = read.overload = read.resets = read.slow = read.slow_only = 0;
   }
-  if (limiter != nullptr && breaker.state() == State::kRamping &&
-      move.from_state != State::kRamping) {
+  const bool was_open = move.from_state == State::kOpen || move.from_state == State::kHalfOpen;
+  const bool back = breaker.state() == State::kRamping || breaker.state() == State::kClosed;
+  if (limiter != nullptr && was_open && back) {
     limiter->restart();
     publish_limit();
   }

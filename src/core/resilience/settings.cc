@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/classic_rules.h"
 #include "resilience/limiter.h"
 #include "resilience/sentence.h"
 
@@ -53,6 +54,19 @@ class Checker {
     }
   }
 
+  void within(std::string key, double value, double low, double high) {
+    if (!(value >= low && value <= high)) {
+      problems_.push_back({.key = std::move(key),
+                           .what = Sentence()
+                                       .decimal(value)
+                                       .text(" is not between ")
+                                       .decimal(low)
+                                       .text(" and ")
+                                       .decimal(high)
+                                       .str()});
+    }
+  }
+
   std::vector<Problem> take() { return std::move(problems_); }
 
  private:
@@ -63,6 +77,8 @@ class Checker {
 
 Settings apply(Settings base, const SettingsPatch& patch) {
   overlay(base.enforcement, patch.enforcement);
+  overlay(base.rules, patch.rules);
+  overlay(base.classic, patch.classic);
   overlay(base.open_min, patch.open_min);
   overlay(base.open_max, patch.open_max);
   overlay(base.ramp, patch.ramp);
@@ -79,6 +95,25 @@ Settings apply(Settings base, const SettingsPatch& patch) {
   return base;
 }
 
+namespace {
+
+void check_classic(Checker& check, const ClassicRules& rules) {
+  const bool time = rules.window == ClassicRules::Window::kTime;
+  // One second alone would be a tumbling window: what just slid out decides nothing.
+  check.within("classic.size", rules.size, time ? 2 : 1, time ? 3'600 : 10'000);
+  check.within("classic.min_calls", rules.min_calls, 1, 10'000);
+  check.within("classic.failure_rate", rules.failure_rate, 0.001, 1);
+  check.within("classic.slow_rate", rules.slow_rate, 0.001, 1);
+  check.within("classic.slow", rules.slow, milliseconds(1), minutes(10));
+  check.within("classic.half_open_calls", rules.half_open_calls, 1, 15);
+  check.within("classic.open", rules.open, milliseconds(100), minutes(5));
+  check.within("classic.open_growth", rules.open_growth, 1, 10);
+  check.within("classic.open_jitter", rules.open_jitter, 0, 0.9);
+  check.within("classic.open_cap", rules.open_cap, milliseconds(100), std::chrono::hours(1));
+}
+
+}  // namespace
+
 std::vector<Problem> validate(const Settings& settings) {
   Checker check;
   check.within("open_min", settings.open_min, milliseconds(100), minutes(5));
@@ -93,6 +128,7 @@ std::vector<Problem> validate(const Settings& settings) {
   check.within("probes_of", settings.probes_of, 1, 8);
   check.within("probes_good", settings.probes_good, 1, settings.probes_of);
   check.within("probes_bad", settings.probes_bad, 1, settings.probes_of);
+  check_classic(check, settings.classic);
   return check.take();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/classic_rules.h"
 #include "resilience/limiter.h"
 
 namespace spillway::resilience {
@@ -17,6 +18,12 @@ struct Settings {
   /// Off: the guard admits all and still counts (mode disabled). Shadow: decides, admits all.
   enum class Enforcement : uint8_t { kEnforce, kShadow, kDisabled };
   Enforcement enforcement = Enforcement::kEnforce;
+
+  /// How a circuit opens and closes. Classic: as resilience4j does, see `classic`; the values from
+  /// here to `ramp`, the learnt bad share and the probe counts below mean nothing then.
+  enum class Rules : uint8_t { kSpillway, kClassic };
+  Rules rules = Rules::kSpillway;
+  ClassicRules classic{};
 
   /// First wait in `open`; doubles with each relapse up to `open_max`, times U[0.8, 1.2].
   /// Larger: a dead dependency is asked less often, a healthy one comes back later. [100 ms, 5
@@ -58,6 +65,8 @@ struct Settings {
 /// The same, each field optional: what one level of the hierarchy says. `apply` overlays it.
 struct SettingsPatch {
   std::optional<Settings::Enforcement> enforcement{};
+  std::optional<Settings::Rules> rules{};
+  std::optional<ClassicRules> classic{};  ///< Taken whole.
   std::optional<base::Duration> open_min{};
   std::optional<base::Duration> open_max{};
   std::optional<base::Duration> ramp{};
