@@ -262,12 +262,16 @@ void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant start
           outcome == Outcome::kTimeout) {
         shard.slow.add(terms.epoch);
       }
+      if (outcome == Outcome::kTimeout) {
+        shard.timeouts.add();
+      }
       shard.bad.add(terms.epoch);
       return;
     case Verdict::kOverload:
       shard.bad_calls.push(
           {.started = started, .ended = now, .epoch = terms.epoch, .overload = true});
       shard.overload.add(terms.epoch);
+      shard.overloads.add();
       return;
     case Verdict::kNeutral:
       return;

@@ -11,7 +11,6 @@
 #include "resilience/limiter.h"
 #include "resilience/limiter_window.h"
 #include "resilience/log_buckets.h"
-#include "resilience/outcome.h"
 #include "resilience/settings.h"
 #include "resilience/shard.h"
 
@@ -23,10 +22,6 @@ namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr size_t kConcurrencyIndex = 1;  ///< Of Refusal::kConcurrency among the refusals.
-
-uint64_t outcome_count(const Shard& shard, Outcome outcome) {
-  return shard.outcomes[static_cast<size_t>(outcome)].value();
-}
 
 template <typename T>
 T news(T& read, T now) {
@@ -90,8 +85,8 @@ void Guard::Body::fold_limiter(base::Instant now) {
         limiter_window.add_latencies(bucket, count, true);
       }
     }
-    limiter_window.add_timeouts(news(read.timeouts, outcome_count(shard, Outcome::kTimeout)));
-    limiter_window.add_overloads(news(read.overloads, outcome_count(shard, Outcome::kOverload)));
+    limiter_window.add_timeouts(news(read.timeouts, shard.timeouts.value()));
+    limiter_window.add_overloads(news(read.overloads, shard.overloads.value()));
   }
   if (const auto window = limiter_window.close(now)) {
     limiter->observe(*window);

@@ -145,7 +145,9 @@ void Guard::Body::fold_latencies(Instant now) {
     for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
       if (const auto count = news(reads[i].latencies[bucket], shards[i].latencies.count(bucket))) {
         baseline.add_latency(bucket, count);
-        limiter_window.add_latencies(bucket, count, false);
+        if (limiter != nullptr) {
+          limiter_window.add_latencies(bucket, count, false);
+        }
       }
       if (const auto count = news(reads[i].offered[bucket], shards[i].offered.count(bucket))) {
         baseline.add_offered(bucket, count);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "resilience/limiter.h"
 #include "resilience/windowed_limiter.h"
 
 namespace spillway::resilience {

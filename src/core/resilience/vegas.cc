@@ -26,21 +26,19 @@ void NetflixVegas::observe(const LimiterWindow& window) {
   }
   const double unit = std::max(1.0, std::floor(std::log10(std::floor(limit_))));
   const double queue = std::ceil(limit_ * (1 - base_ns_ / latency_ns));
-  double wanted = limit_;
-  if (window.drops > 0) {
-    wanted = limit_ - unit;
-  } else if (window.in_flight * 2.0 < limit_) {
-    return;
-  } else if (queue <= unit) {
-    wanted = limit_ + 6 * unit;
-  } else if (queue < 3 * unit) {
-    wanted = limit_ + unit;
-  } else if (queue > 6 * unit) {
-    wanted = limit_ - unit;
-  } else {
+  const bool dropped = window.drops > 0;
+  if (!dropped && window.in_flight * 2.0 < limit_) {
     return;
   }
-  limit_ = std::max(1.0, std::min(max_, wanted));
+  double step = 0;
+  if (dropped || queue > 6 * unit) {
+    step = -unit;
+  } else if (queue <= unit) {
+    step = 6 * unit;
+  } else if (queue < 3 * unit) {
+    step = unit;
+  }
+  limit_ = std::max(1.0, std::min(max_, limit_ + step));
 }
 
 double Vegas::next(const LimiterSignals& signals) {
