@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>

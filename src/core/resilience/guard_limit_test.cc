@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <thread>
@@ -18,7 +19,6 @@
 #include "resilience/leaf_test.h"
 #include "resilience/limiter.h"
 #include "resilience/outcome.h"
-#include "resilience/settings.h"
 
 namespace spillway::resilience {
 namespace {
@@ -117,96 +117,132 @@ TEST(GuardLimit, ALateCallHoldsItsSlotUntilItsTailEnds) {
   EXPECT_TRUE(leaf.admit().has_value());
 }
 
-// L7
-TEST(GuardLimit, IsNeverExceededByThreeWorkersWhileItMoves) {
-  constexpr uint32_t kWorkers = 3;
-  constexpr int64_t kMax = 12;
-  Guard guard("dsp/eu/display", {.max_in_flight = kMax, .limiter = Algorithm::kAimd}, kWorkers, 3,
-              base::Instant(1h));
+constexpr uint32_t kWorkers = 3;
+constexpr int64_t kMax = 12;
+
+/// Three workers hold calls and tails of one guard whose limit moves.
+struct MovingLimit {
+  Guard guard{"dsp/eu/display",
+              {.max_in_flight = kMax, .limiter = Algorithm::kAimd},
+              kWorkers,
+              3,
+              base::Instant(1h)};
   std::atomic<int64_t> now_ns{base::Instant(1h).time_since_epoch().count()};
   std::atomic<int64_t> held{0};
   std::atomic<int64_t> most{0};
   std::atomic<uint64_t> calls{0};
   std::atomic<bool> stop{false};
-  const auto work = [&](uint32_t worker) {
+
+  [[nodiscard]] base::Instant now() const { return base::Instant(base::Duration(now_ns.load())); }
+
+  void work(uint32_t worker) {
     base::Rng rng(worker + 1);
     std::vector<Tail> tails;
     while (!stop.load()) {
       calls.fetch_add(1);
-      const base::Instant now(base::Duration(now_ns.load()));
-      auto permit = guard.admit(worker, {.now = now, .offered = 1h, .request_hash = rng.next()});
+      auto permit = guard.admit(worker, {.now = now(), .offered = 1h, .request_hash = rng.next()});
       if (!permit || tails.size() > 5) {
+        // Uncounted here before the guard lets go: its own count can only be larger.
         held.fetch_sub(static_cast<int64_t>(tails.size()));
         tails.clear();
         std::this_thread::yield();
       }
       if (permit) {
         const int64_t holding = held.fetch_add(1) + 1;
-        if (holding > most.load()) {
-          most = holding;
+        int64_t seen = most.load();
+        while (holding > seen && !most.compare_exchange_weak(seen, holding)) {
         }
         const bool busy = rng.below(10) == 0;
-        tails.push_back(permit->finish(now + 10ms, busy ? Outcome::kOverload : Outcome::kOk));
+        tails.push_back(permit->finish(now() + 10ms, busy ? Outcome::kOverload : Outcome::kOk));
       }
     }
     held.fetch_sub(static_cast<int64_t>(tails.size()));
-  };
-  std::vector<std::thread> workers;
-  for (uint32_t i = 0; i < kWorkers; ++i) {
-    workers.emplace_back(work, i);
   }
-  std::vector<Transition> log;
-  uint32_t least = kMax;
-  for (int i = 0; i < 1500; ++i) {
-    now_ns.fetch_add(base::Duration(100ms).count());
-    guard.tick(base::Instant(base::Duration(now_ns.load())), log);
-    least = std::min(least, guard.peek().limit);
-    const uint64_t seen = calls.load();
-    while (calls.load() < seen + 50) {
-      std::this_thread::yield();
+
+  /// The least limit seen.
+  uint32_t drive(int ticks) {
+    std::vector<Transition> log;
+    uint32_t least = kMax;
+    for (int i = 0; i < ticks; ++i) {
+      now_ns.fetch_add(base::Duration(100ms).count());
+      guard.tick(now(), log);
+      least = std::min(least, guard.peek().limit);
+      const uint64_t seen = calls.load();
+      while (calls.load() < seen + 50) {
+        std::this_thread::yield();
+      }
     }
+    return least;
   }
-  stop = true;
+};
+
+// L7
+TEST(GuardLimit, IsNeverExceededByThreeWorkersWhileItMoves) {
+  MovingLimit moving;
+  std::vector<std::thread> workers;
+  workers.reserve(kWorkers);
+  for (uint32_t i = 0; i < kWorkers; ++i) {
+    workers.emplace_back([&moving, i] { moving.work(i); });
+  }
+  const uint32_t least = moving.drive(1500);
+  moving.stop = true;
   for (std::thread& worker : workers) {
     worker.join();
   }
-  EXPECT_LE(most, kMax);
+  EXPECT_LE(moving.most, kMax);
   EXPECT_LT(least, kMax) << "the limit must move for this to mean anything";
-  EXPECT_EQ(guard.peek().in_flight, 0);
+  EXPECT_EQ(moving.guard.peek().in_flight, 0);
 }
+
+/// Permits and tails come and go against a small moving limit.
+class Slots {
+ public:
+  void step(uint8_t kind, uint8_t pick) {
+    if (kind % 8 < 3) {
+      admit(pick);
+    } else if (kind % 8 < 5 && !permits_.empty()) {
+      std::swap(permits_[pick % permits_.size()], permits_.back());
+      if (kind % 3 != 0) {
+        tails_.push_back(permits_.back().finish(leaf_.now, static_cast<Outcome>(pick % kOutcomes)));
+      }
+      permits_.pop_back();
+    } else if (kind % 8 < 6 && !tails_.empty()) {
+      std::swap(tails_[pick % tails_.size()], tails_.back());
+      if (kind % 3 == 0) {
+        tails_.back().settle(pick * 1ms);
+      }
+      tails_.pop_back();
+    } else {
+      leaf_.pass(pick * 10ms);
+    }
+    RC_ASSERT(leaf_.guard.peek().in_flight == static_cast<int64_t>(held()));
+  }
+
+ private:
+  [[nodiscard]] size_t held() const { return permits_.size() + tails_.size(); }
+
+  void admit(uint8_t pick) {
+    const bool none = held() == 0;
+    auto permit = leaf_.admit(300ms, pick % 2);
+    if (permit) {
+      RC_ASSERT(held() < leaf_.guard.peek().limit);
+      permits_.push_back(std::move(*permit));
+    } else {
+      RC_ASSERT(!(none && permit.error() == Refusal::kConcurrency));
+    }
+  }
+
+  Leaf leaf_{{.open_min = 500ms, .max_in_flight = 8, .limit_min = 1}};
+  std::vector<Permit> permits_;
+  std::vector<Tail> tails_;
+};
 
 // Invariant 11.
 TEST(GuardLimitProperties, CallsInFlightAreThePermitsAndTailsAliveAndNeverMoreThanTheLimit) {
   EXPECT_TRUE(rc::check("11", [](const std::vector<std::pair<uint8_t, uint8_t>>& steps) {
-    Leaf leaf({.open_min = 500ms, .max_in_flight = 8, .limit_min = 1});
-    std::vector<Permit> permits;
-    std::vector<Tail> tails;
+    Slots slots;
     for (const auto& [kind, pick] : steps) {
-      if (kind % 8 < 3) {
-        const bool none = permits.empty() && tails.empty();
-        auto permit = leaf.admit(300ms, pick % 2);
-        if (permit) {
-          RC_ASSERT(permits.size() + tails.size() < leaf.guard.peek().limit);
-          permits.push_back(std::move(*permit));
-        } else {
-          RC_ASSERT(!(none && permit.error() == Refusal::kConcurrency));
-        }
-      } else if (kind % 8 < 5 && !permits.empty()) {
-        std::swap(permits[pick % permits.size()], permits.back());
-        if (kind % 3 != 0) {
-          tails.push_back(permits.back().finish(leaf.now, static_cast<Outcome>(pick % kOutcomes)));
-        }
-        permits.pop_back();
-      } else if (kind % 8 < 6 && !tails.empty()) {
-        std::swap(tails[pick % tails.size()], tails.back());
-        if (kind % 3 == 0) {
-          tails.back().settle(pick * 1ms);
-        }
-        tails.pop_back();
-      } else {
-        leaf.pass(pick * 10ms);
-      }
-      RC_ASSERT(leaf.guard.peek().in_flight == static_cast<int64_t>(permits.size() + tails.size()));
+      slots.step(kind, pick);
     }
   }));
 }

@@ -1,8 +1,6 @@
 #include "resilience/limiter.h"
 
-#include <chrono>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -11,15 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
-#include "base/time.h"
-#include "resilience/limiter_window.h"
 #include "resilience/queue_server_test.h"
 
 namespace spillway::resilience {
 namespace {
 
-using namespace std::chrono_literals;
 using Algorithm = LimiterSettings::Algorithm;
 
 struct Case {
