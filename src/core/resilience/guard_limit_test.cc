@@ -132,6 +132,7 @@ struct MovingLimit {
   std::atomic<int64_t> most{0};
   std::atomic<uint64_t> calls{0};
   std::atomic<bool> stop{false};
+  std::atomic<bool> busy{false};  ///< From half-way on the dependency refuses a tenth.
 
   [[nodiscard]] base::Instant now() const { return base::Instant(base::Duration(now_ns.load())); }
 
@@ -141,7 +142,7 @@ struct MovingLimit {
     while (!stop.load()) {
       calls.fetch_add(1);
       auto permit = guard.admit(worker, {.now = now(), .offered = 1h, .request_hash = rng.next()});
-      if (!permit || tails.size() > 5) {
+      if (!permit || tails.size() > 8) {
         // Uncounted here before the guard lets go: its own count can only be larger.
         held.fetch_sub(static_cast<int64_t>(tails.size()));
         tails.clear();
@@ -152,8 +153,8 @@ struct MovingLimit {
         int64_t seen = most.load();
         while (holding > seen && !most.compare_exchange_weak(seen, holding)) {
         }
-        const bool busy = rng.below(10) == 0;
-        tails.push_back(permit->finish(now() + 10ms, busy ? Outcome::kOverload : Outcome::kOk));
+        const bool refuse = busy.load() && rng.below(10) == 0;
+        tails.push_back(permit->finish(now() + 10ms, refuse ? Outcome::kOverload : Outcome::kOk));
       }
     }
     held.fetch_sub(static_cast<int64_t>(tails.size()));
@@ -164,6 +165,7 @@ struct MovingLimit {
     std::vector<Transition> log;
     uint32_t least = kMax;
     for (int i = 0; i < ticks; ++i) {
+      busy = i > ticks / 2;
       now_ns.fetch_add(base::Duration(100ms).count());
       guard.tick(now(), log);
       least = std::min(least, guard.peek().limit);
