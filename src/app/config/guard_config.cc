@@ -9,6 +9,7 @@
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 #include "resilience/settings.h"
 
 namespace spillway::app {
@@ -57,6 +58,13 @@ void read_guard(ConfigReader& reader, resilience::SettingsPatch& patch) {
   read_part(reader, "slow_floor", patch.slow_floor, usual.slow_floor, 1ms, 10s);
   read_part(reader, "slow_ceiling", patch.slow_ceiling, usual.slow_ceiling, 1ms, 60s);
   read_part(reader, "max_in_flight", patch.max_in_flight, usual.max_in_flight, 0, 100'000);
+  auto limiter = static_cast<size_t>(usual.limiter);
+  reader.read_choice("limiter", {"none", "latency", "vegas", "gradient2", "aimd"}, limiter);
+  if (reader.has("limiter")) {
+    patch.limiter = static_cast<resilience::LimiterSettings::Algorithm>(limiter);
+  }
+  read_part(reader, "limit_min", patch.limit_min, usual.limit_min, 1, 100'000);
+  read_part(reader, "limit_initial", patch.limit_initial, usual.limit_initial, 0, 100'000);
   read_part(reader, "qps", patch.qps, usual.qps, 0, 10'000'000);
   read_part(reader, "probes_good", patch.probes_good, usual.probes_good, 1, 100);
   read_part(reader, "probes_of", patch.probes_of, usual.probes_of, 1, 100);

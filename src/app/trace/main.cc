@@ -13,6 +13,7 @@
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/trace/breaker_trace.h"
+#include "app/trace/limiter_trace.h"
 #include "app/trace/tracer.h"
 
 namespace spillway::app {
@@ -39,9 +40,20 @@ constexpr const char* kBreakerFooter =
     "  printf '0 start a\\n20 end a error 20\\n' | spillway trace breaker --config classic.yaml\n"
     "  spillway trace breaker --config guard.yaml < calls.txt > states.txt";
 
+constexpr const char* kLimiterFooter =
+    "input:   t_ms rtt_ns inflight dropped(0|1)\n"
+    "output:  the limit after that call\n"
+    "keys:    algorithm: latency|vegas|gradient2|aimd, mode: spillway|netflix, initial, min, max,\n"
+    "         harmless, max_healthy, vegas: {probe_jitter}\n"
+    "examples:\n"
+    "  echo '{algorithm: vegas, mode: netflix}' > vegas.yaml\n"
+    "  printf '0 50000000 20 0\\n' | spillway trace limiter --config vegas.yaml";
+
 constexpr std::array kKinds{
     Kind{"breaker", "Prints the state of a circuit breaker after each event.", kBreakerFooter,
          make_breaker_trace},
+    Kind{"limiter", "Prints a concurrency limit after each call.", kLimiterFooter,
+         make_limiter_trace},
 };
 
 int refuse(const std::string& what) {

@@ -66,9 +66,13 @@ std::string_view to_string(Mode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 
-bool Guard::Body::take_slot(uint32_t cap) {
-  // Counted first, checked after: never over the cap at any interleaving.
-  if (in_flight.fetch_add(1, kRelaxed) < static_cast<int64_t>(cap)) {
+bool Guard::Body::take_slot(Decision& made, uint32_t limit) {
+  // Counted first, checked after: never over the limit at any interleaving.
+  const int64_t before = in_flight.fetch_add(1, kRelaxed);
+  if (before < static_cast<int64_t>(limit)) {
+    made.slot = true;
+    made.uncongested =
+        before < std::max<int64_t>(limit >> published.uncongested_shift.load(kRelaxed), 2);
     return true;
   }
   in_flight.fetch_sub(1, kRelaxed);
@@ -115,12 +119,9 @@ bool Guard::Body::explore(const Attempt& attempt) {
     }
     made.how = Admitted::kExplore;
   }
-  const uint32_t cap = published.max_in_flight.load(kRelaxed);
-  if (cap != 0) {
-    if (!take_slot(cap)) {
-      return refuse(Refusal::kConcurrency);
-    }
-    made.slot = true;
+  const uint32_t limit = published.limit.load(kRelaxed);
+  if (limit != 0 && !take_slot(made, limit)) {
+    return refuse(Refusal::kConcurrency);
   }
   if (published.has_qps.load(kRelaxed)) {
     if (!take_tokens(attempt.now)) {
@@ -183,6 +184,7 @@ inline std::expected<Permit, Refusal> Guard::give(uint32_t worker, const Attempt
   permit.worker_ = worker;
   permit.lease_ = made.lease;
   permit.slot_ = made.slot;
+  permit.uncongested_ = made.uncongested;
   permit.started_ = attempt.now;
   permit.terms_.offered = attempt.offered;
   permit.terms_.fair = Duration(body.published.fair_ns.load(kRelaxed));
@@ -260,12 +262,16 @@ void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant start
           outcome == Outcome::kTimeout) {
         shard.slow.add(terms.epoch);
       }
+      if (outcome == Outcome::kTimeout) {
+        shard.timeouts.add();
+      }
       shard.bad.add(terms.epoch);
       return;
     case Verdict::kOverload:
       shard.bad_calls.push(
           {.started = started, .ended = now, .epoch = terms.epoch, .overload = true});
       shard.overload.add(terms.epoch);
+      shard.overloads.add();
       return;
     case Verdict::kNeutral:
       return;
@@ -293,8 +299,11 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   }
   if (is_latency(outcome)) {
     shard.latencies.record(now - started_);
+    if (uncongested_) {
+      shard.uncongested.record(now - started_);
+    }
   }
-  return Tail(guard, worker_, slot_);
+  return Tail(guard, worker_, slot_, uncongested_);
 }
 
 void Permit::abandon() { finish(started_, Outcome::kAbandoned); }
@@ -308,6 +317,7 @@ Permit& Permit::operator=(Permit&& other) noexcept {
     worker_ = other.worker_;
     lease_ = other.lease_;
     slot_ = other.slot_;
+    uncongested_ = other.uncongested_;
     due_ = other.due_;
     watched_ = other.watched_;
     started_ = other.started_;
@@ -322,6 +332,7 @@ Tail& Tail::operator=(Tail&& other) noexcept {
     guard_ = std::exchange(other.guard_, nullptr);
     worker_ = other.worker_;
     slot_ = other.slot_;
+    uncongested_ = other.uncongested_;
   }
   return *this;
 }
@@ -340,6 +351,9 @@ void Tail::settle(Duration latency) {
   if (guard_ != nullptr) {
     Shard& shard = guard_->body_->published.shards[worker_];
     shard.latencies.record(latency);
+    if (uncongested_) {
+      shard.uncongested.record(latency);
+    }
     shard.late_answers.add();
     release();
   }

@@ -61,6 +61,7 @@ Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, 
       leaf_hash(base::hash64(leaf)),
       key(std::move(leaf)),
       breaker(settings, base::combine64(seed, leaf_hash), now),
+      limiter_window(now),
       reads(workers),
       last_tick(now),
       next_latency_fold(now) {
@@ -144,6 +145,9 @@ void Guard::Body::fold_latencies(Instant now) {
     for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
       if (const auto count = news(reads[i].latencies[bucket], shards[i].latencies.count(bucket))) {
         baseline.add_latency(bucket, count);
+        if (limiter != nullptr) {
+          limiter_window.add_latencies(bucket, count, false);
+        }
       }
       if (const auto count = news(reads[i].offered[bucket], shards[i].offered.count(bucket))) {
         baseline.add_offered(bucket, count);
@@ -160,7 +164,8 @@ void Guard::Body::publish_settings() {
   const Duration ceiling = classic ? settings.classic.slow : settings.slow_ceiling;
   published.slow_floor_ns.store(floor.count(), kRelaxed);
   published.slow_ceiling_ns.store(ceiling.count(), kRelaxed);
-  published.max_in_flight.store(settings.max_in_flight, kRelaxed);
+  make_limiter();
+  publish_limit();
   qps.set_qps(settings.qps);
   publish_contracts();
 }
@@ -240,6 +245,12 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
   for (Read& read : reads) {
     read.good = read.bad = read.overload = read.resets = read.slow = read.slow_only = 0;
   }
+  const bool was_open = move.from_state == State::kOpen || move.from_state == State::kHalfOpen;
+  const bool back = breaker.state() == State::kRamping || breaker.state() == State::kClosed;
+  if (limiter != nullptr && was_open && back) {
+    limiter->restart();
+    publish_limit();
+  }
   out.push_back(transition(move, now));
 }
 
@@ -253,10 +264,12 @@ void Guard::tick(Instant now, std::vector<Transition>& out) {
   Body& body = *body_;
   body.last_tick = std::max(body.last_tick, now);
   const Fold fold = body.fold_calls();
+  body.watch_in_flight();
   const auto move = body.breaker.tick(body.last_tick, fold, body.probes.round());
   if (body.last_tick >= body.next_latency_fold) {
     body.next_latency_fold = body.last_tick + kLatencyFoldEvery;
     body.fold_latencies(body.last_tick);
+    body.fold_limiter(body.last_tick);
   }
   if (move) {
     body.moved(*move, body.last_tick, out);
@@ -302,6 +315,7 @@ Peek Guard::peek() const {
       seen.in_flight += static_cast<int64_t>(admitted.value());
     }
   }
+  seen.limit = body.published.limit.load(kRelaxed);
   seen.p50 = Duration(body.p50_ns.load(kRelaxed));
   seen.p90 = Duration(body.p90_ns.load(kRelaxed));
   seen.median_offered = Duration(body.median_offered_ns.load(kRelaxed));

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 #include "resilience/sentence.h"
 
 namespace spillway::resilience {
@@ -84,6 +85,9 @@ Settings apply(Settings base, const SettingsPatch& patch) {
   overlay(base.slow_floor, patch.slow_floor);
   overlay(base.slow_ceiling, patch.slow_ceiling);
   overlay(base.max_in_flight, patch.max_in_flight);
+  overlay(base.limiter, patch.limiter);
+  overlay(base.limit_min, patch.limit_min);
+  overlay(base.limit_initial, patch.limit_initial);
   overlay(base.qps, patch.qps);
   overlay(base.probes_good, patch.probes_good);
   overlay(base.probes_of, patch.probes_of);
@@ -118,6 +122,8 @@ std::vector<Problem> validate(const Settings& settings) {
   check.within("slow_floor", settings.slow_floor, milliseconds(1), seconds(10));
   check.within("slow_ceiling", settings.slow_ceiling, settings.slow_floor, seconds(60));
   check.within("max_in_flight", settings.max_in_flight, 0, 100'000);
+  check.within("limit_min", settings.limit_min, 1, 100'000);
+  check.within("limit_initial", settings.limit_initial, 0, 100'000);
   check.within("qps", settings.qps, 0, 10'000'000);
   check.within("probes_of", settings.probes_of, 1, 8);
   check.within("probes_good", settings.probes_good, 1, settings.probes_of);

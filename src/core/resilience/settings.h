@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 
 namespace spillway::resilience {
 
@@ -43,6 +44,14 @@ struct Settings {
   /// sockets held by a slow dependency. [0, 100 000].
   uint32_t max_in_flight = 512;
 
+  /// Law that keeps the limit of calls in flight between `limit_min` and `max_in_flight`; none: it
+  /// is max_in_flight. Without a cap (max_in_flight 0) there is no limiter either.
+  LimiterSettings::Algorithm limiter = LimiterSettings::Algorithm::kLatency;
+  /// Larger: a sick dependency is given more. [1, 100 000]; at most max_in_flight holds.
+  uint32_t limit_min = 4;
+  /// Where the limiter starts, within its bounds; 0: at max_in_flight. [0, 100 000].
+  uint32_t limit_initial = 0;
+
   /// Contracted calls per second over the whole process; 0 means no contract. [0, 10 000 000].
   uint32_t qps = 0;
 
@@ -64,6 +73,9 @@ struct SettingsPatch {
   std::optional<base::Duration> slow_floor{};
   std::optional<base::Duration> slow_ceiling{};
   std::optional<uint32_t> max_in_flight{};
+  std::optional<LimiterSettings::Algorithm> limiter{};
+  std::optional<uint32_t> limit_min{};
+  std::optional<uint32_t> limit_initial{};
   std::optional<uint32_t> qps{};
   std::optional<uint32_t> probes_good{};
   std::optional<uint32_t> probes_of{};

@@ -120,6 +120,7 @@ struct alignas(64) Shard {
   std::atomic<int64_t> last_good_ns{INT64_MIN};  ///< When the last good call of any epoch ended.
   std::array<base::Counter, kOutcomes> outcomes;
   BucketCounts latencies;
+  BucketCounts uncongested;  ///< Of those: calls begun while few were in flight.
   BucketCounts offered;
 
   EpochCounter bad;
@@ -127,6 +128,8 @@ struct alignas(64) Shard {
   EpochCounter resets;
   EpochCounter slow;           ///< Of the bad: slow ones and timeouts.
   EpochCounter slow_only;      ///< Of those: the ones that were no failure.
+  base::Counter timeouts;      ///< Drops for the limiter: results of a passed epoch are none.
+  base::Counter overloads;     ///< The same.
   base::Counter late_answers;  ///< Latencies that a Tail brought.
   base::Counter late;
   std::array<base::Counter, 5> refused;  ///< By Refusal.
