@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "resilience/guard.h"
 #include "resilience/probe_slot.h"
+#include "resilience/proof.h"
 #include "resilience/ramp.h"
 #include "resilience/sentence.h"
 #include "resilience/settings.h"
@@ -65,7 +66,7 @@ bool Breaker::healthy() const {
 
 std::optional<Move> Breaker::tick(Instant now, const Fold& fold, const ProbeRound& probes) {
   since_last_tick_ = std::max(Duration{}, now - now_);
-  now_ = std::max(now_, now);
+  now_ = SPILLWAY_PLANTED(7) ? now : std::max(now_, now);
   rearmed_ = false;
   take_in(fold);
   if (override_ && now_ >= override_until_) {
@@ -139,7 +140,7 @@ std::optional<Move> Breaker::decide_closed() {
 
 std::optional<Move> Breaker::decide_open() {
   const bool watchdog = now_ - open_since_ >= kMaxOpen;
-  if (now_ < open_until_ && !watchdog) {
+  if ((now_ < open_until_ && !watchdog) || SPILLWAY_PLANTED(4)) {
     return std::nullopt;
   }
   round_start_ = now_;
@@ -225,12 +226,22 @@ Move Breaker::move_to(State state, Mode mode, std::string_view rule, std::string
             .reason = std::move(reason)};
   state_ = state;
   mode_ = mode;
-  ++epoch_;
+  epoch_ += SPILLWAY_PLANTED(10) && state_ == State::kRamping ? 0 : 1;
   fast_.clear();
   slow_.clear();
   run_.clear();
   recent_.clear();
   return move;
+}
+
+std::optional<Move> Breaker::open_with_parent(Instant now, const Evidence& pooled,
+                                              std::string_view what) {
+  now_ = std::max(now_, now);
+  const bool moves = mode_ == Mode::kEnforce || mode_ == Mode::kShadow;
+  if (!moves || (state_ != State::kClosed && state_ != State::kRamping)) {
+    return std::nullopt;
+  }
+  return open("parent", pooled, std::string(what), false);
 }
 
 std::optional<Move> Breaker::override_mode(Instant now, Mode mode, Instant until,
