@@ -11,11 +11,12 @@ namespace spillway::resilience::proof {
 
 /// The invariant whose planted bug is in force; 0: none.
 extern int planted_bug;
-/// Called before each step on a word that several threads write; null: no one schedules.
-extern void (*before_step)();
+/// Called before each step on a word that several threads write, or (`count`) on a counter of one
+/// writer that the tick reads; null: no one schedules.
+extern void (*before_step)(bool count);
 
 /// A std::atomic whose operations are the steps of a scheduler.
-template <typename T>
+template <typename T, bool kCount>
 class SteppedAtomic {
  public:
   explicit(false) SteppedAtomic(T value = {}) : inner_(value) {}
@@ -38,7 +39,7 @@ class SteppedAtomic {
  private:
   static void step() {
     if (before_step != nullptr) {
-      before_step();
+      before_step(kCount);
     }
   }
 
@@ -49,7 +50,9 @@ class SteppedAtomic {
 
 namespace spillway::resilience {
 template <typename T>
-using Atomic = proof::SteppedAtomic<T>;
+using Atomic = proof::SteppedAtomic<T, false>;
+template <typename T>
+using AtomicCount = proof::SteppedAtomic<T, true>;
 }  // namespace spillway::resilience
 
 #define SPILLWAY_PLANTED(invariant) (::spillway::resilience::proof::planted_bug == (invariant))
@@ -59,6 +62,8 @@ using Atomic = proof::SteppedAtomic<T>;
 namespace spillway::resilience {
 template <typename T>
 using Atomic = std::atomic<T>;
+template <typename T>
+using AtomicCount = std::atomic<T>;
 }  // namespace spillway::resilience
 
 #define SPILLWAY_PLANTED(invariant) false
