@@ -14,6 +14,7 @@
 
 #include "app/config/dsp_config.h"
 #include "app/config/guard_config.h"
+#include "app/config/notice_config.h"
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "base/hash.h"
@@ -183,6 +184,10 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   out.second_price_increment_micros = increment.micros;
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
+  reader.read("auction_is_final", out.auction_is_final);
+  size_t billing = out.billing_on_win ? 1 : 0;
+  reader.read_choice("billing", {"on_imp", "on_win"}, billing);
+  out.billing_on_win = billing == 1;
   reader.finish();
 }
 
@@ -275,6 +280,7 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_validation(root.section("validation"), config.snapshot.request_policy);
   read_shedding(root.section("shedding"), config.shedding);
   read_recorder(root.section("recorder"), config.recorder);
+  read_notices(root.section("notices"), config.notices, config.snapshot.events);
   resilience::SettingsPatch defaults;
   auto guards = root.section("guards");
   read_guard(guards, defaults);

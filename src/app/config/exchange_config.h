@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/notice_config.h"
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "exchange/snapshot.h"
@@ -51,6 +52,7 @@ struct ExchangeConfig {
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;
+  NoticeConfig notices;
   std::vector<ExpectedTraffic> expected;  ///< Beside snapshot.dsps.
   exchange::Snapshot snapshot;
 };

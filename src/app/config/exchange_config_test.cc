@@ -279,6 +279,7 @@ TEST(ConnectionPlan, DealsEveryConnectionAndAtLeastOneToEachWorker) {
 constexpr std::string_view kWhole = R"(
 dsps: [{ name: a, endpoint: "http://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "http://h/" }] }]
 accounts: [{ publisher: p }]
+notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }] }
 house_ads: [{ type: native, adm: "{}" }]
 )";
 

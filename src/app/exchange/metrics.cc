@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "app/exchange/notice_metrics.h"
 #include "app/exchange/stats.h"
 #include "base/histogram.h"
 #include "exchange/auction.h"
@@ -333,6 +334,11 @@ std::string metrics_text(const MetricSources& sources) {
     }
   }
   write_guards(sources, page);
+  std::array<uint64_t, 3> events_refused{};
+  for (size_t i = 0; i < events_refused.size(); ++i) {
+    events_refused[i] = sum(sources, [i](auto& s) -> auto& { return s.events_refused[i]; });
+  }
+  write_notices(sources.notices, events_refused, page);
   write_process(sources, page);
   return page.text();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -22,6 +23,7 @@ struct MetricSources {
   const net::Server& server;
   const Recorder& recorder;
   const BidAlerts& bid_alerts;
+  const NoticeDesk& notices;
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

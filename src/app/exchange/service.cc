@@ -98,14 +98,15 @@ Service::Service(ExchangeConfig config, std::string config_path)
       log_(static_cast<observe::Level>(config_->log_level)),
       recorder_(config_->recorder, config_->workers),
       registry_(config_->workers, random_seed()),
-      stats_(config_->workers) {
+      stats_(config_->workers),
+      notices_(control_, config_->notices, random_seed()) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;
   }
   for (uint32_t i = 0; i < config_->workers; ++i) {
     workers_.push_back(
-        std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_));
+        std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_, notices_));
   }
   open_listeners();
 }
@@ -178,6 +179,10 @@ bool Service::run(
     thread.join();
   }
   threads_.clear();
+  if (notices_.notices().pending() > 0) {
+    log_.event(observe::Level::kWarn, "event=notices_lost pending={}",
+               notices_.notices().pending());
+  }
   log_.event(observe::Level::kInfo, "event=stopped clean={}", clean_);
   return clean_;
 }
@@ -207,6 +212,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
     }
     workers_[worker]->deploy(std::move(deployment));
   }
+  notices_.deploy(config->notices);
   config_ = std::move(config);
 }
 
@@ -273,6 +279,7 @@ std::string Service::metrics() {
                         .server = *server_,
                         .recorder = recorder_,
                         .bid_alerts = bid_alerts_,
+                        .notices = notices_,
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
@@ -298,7 +305,7 @@ void Service::on_timer(base::Instant now) {
   log_transitions(transitions);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
-  if (stop_by_ != base::kNever && (stopped_cleanly() || now >= stop_by_)) {
+  if (stop_by_ != base::kNever && ((stopped_cleanly() && notices_.quiet()) || now >= stop_by_)) {
     clean_ = stopped_cleanly();
     control_.stop();
     return;

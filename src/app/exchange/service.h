@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
 #include "net/os_clock.h"
@@ -67,6 +68,7 @@ class Service final : private net::Timer {
   resilience::Registry registry_;
   EndpointStatsTable stats_;
   BidAlerts bid_alerts_;
+  NoticeDesk notices_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;

@@ -49,7 +49,8 @@ struct WorkerStats {
   std::array<base::Counter, kLosses> losses;  ///< Losing bids by their reason.
   base::Counter imps, fills;
   base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
-  std::array<base::Counter, 3> shed;  ///< By level; level 0 stays zero.
+  std::array<base::Counter, 3> shed;            ///< By level; level 0 stays zero.
+  std::array<base::Counter, 3> events_refused;  ///< By openrtb::EventErrc.
   base::Counter not_found, wrong_method, callers_gone;
   base::Counter in_flight;   ///< Unanswered auctions now.
   base::Counter calls_open;  ///< Calls and tails alive now.

@@ -65,6 +65,14 @@ net::Response preflight_answer(std::string_view origin) {
   return response;
 }
 
+net::Response event_answer(std::string_view origin) {
+  net::Response response;
+  response.status = 204;
+  response.headers.emplace_back("Cache-Control", "no-store");
+  allow_origin(response, origin);
+  return response;
+}
+
 net::Response plain_answer(uint16_t status, std::string_view text) {
   net::Response response;
   response.status = status;

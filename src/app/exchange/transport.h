@@ -20,6 +20,9 @@ namespace spillway::app {
 /// The answer to a browser's preflight.
 [[nodiscard]] net::Response preflight_answer(std::string_view origin);
 
+/// The answer to an event.
+[[nodiscard]] net::Response event_answer(std::string_view origin);
+
 /// A short answer of text for requests that are no auction.
 [[nodiscard]] net::Response plain_answer(uint16_t status, std::string_view text);
 

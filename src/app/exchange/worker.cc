@@ -9,19 +9,23 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/flight.h"
+#include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
 #include "app/exchange/worker_parts.h"
 #include "base/time.h"
 #include "exchange/auction.h"
+#include "exchange/notice_orders.h"
 #include "net/http.h"
 #include "net/server.h"
 #include "openrtb/codes.h"
+#include "openrtb/signed_url.h"
 
 namespace spillway::app {
 namespace {
 
 constexpr std::string_view kAuctionPath = "/openrtb2/auction";
+constexpr std::string_view kEventPath = "/event";
 
 int64_t wall_clock_ms() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
@@ -31,17 +35,22 @@ int64_t wall_clock_ms() {
 }  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-               Recorder& recorder)
+               Recorder& recorder, NoticeDesk& notices)
     : index_(index),
       workers_(workers),
       reactor_(clock),
       client_(reactor_),
       rng_(seed),
-      recorder_(recorder) {}
+      recorder_(recorder),
+      notices_(notices) {}
 
 Worker::~Worker() = default;
 
 void Worker::on_request(const net::Request& request, net::Reply reply) {
+  if (request.path() == kEventPath && route_ != nullptr) {
+    on_event(request, std::move(reply));
+    return;
+  }
   if (request.path() != kAuctionPath) {
     stats_.not_found.add();
     reply.send(plain_answer(404, "there is POST /openrtb2/auction"));
@@ -165,7 +174,36 @@ void Worker::answer_caller(Flight& flight, base::Instant now) {
     recorder_.offer(index_, std::move(flight.record));
   }
   flight.answered = true;
+  tell_dsps(flight);  // first: an event may follow the answer at once
   flight.reply.send(http_answer(std::move(reply), flight.origin));
+}
+
+void Worker::tell_dsps(const Flight& flight) {
+  exchange::ClearedNotices cleared;
+  flight.auction.list_notices(cleared);
+  if (!cleared.empty()) {
+    (void)notices_.take_cleared(std::move(cleared));
+  }
+}
+
+// What the ad does in a browser: any method, any origin, nothing to read in the answer.
+void Worker::on_event(const net::Request& request, net::Reply reply) {
+  const auto* signer = route_->snapshot().events.signer.get();
+  if (signer == nullptr) {
+    stats_.not_found.add();
+    reply.send(plain_answer(404, "there are no events without notices.keys"));
+    return;
+  }
+  auto event = signer->read(request.query(), wall_clock_ms() / 1'000);
+  if (!event) {
+    stats_.events_refused[static_cast<size_t>(event.error())].add();
+    const bool late = event.error() == openrtb::EventErrc::kExpired;
+    reply.send(plain_answer(late ? 410 : 403, to_string(event.error())));
+    return;
+  }
+  const bool taken = notices_.take_event(std::move(*event));
+  reply.send(taken ? event_answer(request.header("Origin"))
+                   : plain_answer(503, "too many events: try again"));
 }
 
 void Worker::count_reply(const Flight& flight, const exchange::ReplyBytes& reply,

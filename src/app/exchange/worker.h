@@ -9,6 +9,7 @@
 
 #include "app/exchange/deployment.h"
 #include "app/exchange/flight.h"
+#include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "base/rng.h"
@@ -27,7 +28,7 @@ namespace spillway::app {
 class Worker final : public net::CallListener, public FlightOwner {
  public:
   Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-         Recorder& recorder);
+         Recorder& recorder, NoticeDesk& notices);
   ~Worker();
 
   [[nodiscard]] net::Reactor& reactor() { return reactor_; }
@@ -74,6 +75,8 @@ class Worker final : public net::CallListener, public FlightOwner {
   void begin_asking(Flight& flight, base::Instant now);
   void end_auction(Flight& flight, base::Instant now);
   void answer_caller(Flight& flight, base::Instant now);
+  void tell_dsps(const Flight& flight);
+  void on_event(const net::Request& request, net::Reply reply);
   void count_reply(const Flight& flight, const exchange::ReplyBytes& reply, base::Instant now);
   void count_bids(const Flight& flight);
   void release_if_done(Flight& flight);
@@ -93,6 +96,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   net::Client client_;
   base::Rng rng_;
   Recorder& recorder_;
+  NoticeDesk& notices_;
   WorkerStats stats_;
   const net::ServerCounters* server_counters_ = nullptr;
 

@@ -23,6 +23,7 @@
 #include "exchange/fallback.h"
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
+#include "exchange/notice_orders.h"
 #include "exchange/outgoing.h"
 #include "exchange/response.h"
 #include "exchange/routing.h"
@@ -374,6 +375,13 @@ std::span<const clearing::Bid* const> Auction::bids() const {
 }
 
 std::span<const clearing::Cleared> Auction::cleared() const { return body_->cleared; }
+
+void Auction::list_notices(ClearedNotices& out) const {
+  out.clear();
+  if (finished() && !body_->bids.empty()) {
+    exchange::list_notices(body_->conclusion(), out);
+  }
+}
 
 std::vector<SeatNonBid> Auction::seat_non_bids() const {
   if (!finished() || body_->account == nullptr) {

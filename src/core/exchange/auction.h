@@ -18,6 +18,8 @@
 
 namespace spillway::exchange {
 
+struct ClearedNotices;
+
 /// Everything the auction takes from outside at its start.
 struct Start {
   base::Instant now{};
@@ -149,6 +151,9 @@ class Auction {
   /// All bids of all answers, judged; valid after finish.
   [[nodiscard]] std::span<const clearing::Bid* const> bids() const;
   [[nodiscard]] std::span<const clearing::Cleared> cleared() const;
+
+  /// What is to be told to the DSPs, and what waits for the caller's word; valid after finish.
+  void list_notices(ClearedNotices& out) const;
 
   /// A reason for every (DSP, imp) of the configuration that did not win; valid after finish.
   [[nodiscard]] std::vector<SeatNonBid> seat_non_bids() const;

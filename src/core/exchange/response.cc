@@ -1,6 +1,7 @@
 #include "exchange/response.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,7 @@
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/macros.h"
+#include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 
 namespace spillway::exchange {
@@ -132,46 +134,33 @@ void ResponseWriter::collect_lines(const Conclusion& end) {
   });
 }
 
-void ResponseWriter::append_adm(std::string& out, const Conclusion& end, const Line& line,
-                                std::string_view raw) {
-  const clearing::Bid& bid = *line.bid;
-  const clearing::Cleared& cleared = end.cleared[line.imp];
-  const Call& call = *end.calls[bid.answer];
-  mbr_.clear();
-  min_to_win_.clear();
-  imp_ts_ = std::to_string(end.start->wall_ms);
-  ad_id_.clear();
-  call.document.append_string(call.document.find(bid.node, Key::adid), ad_id_);
-  if (bid.price.micros > 0) {
-    // Six decimals are what a ratio is written with; a price too large for them has none.
-    constexpr int64_t kLargest = INT64_MAX / 1'000'000;
-    if (cleared.gross.micros <= kLargest) {
-      base::append_micros(mbr_, cleared.gross.micros * 1'000'000 / bid.price.micros);
-    }
+/// The URLs by which the caller reports to us what becomes of the bid.
+void ResponseWriter::append_event_urls(std::string& out, const Conclusion& end,
+                                       const Line& line) const {
+  const EventUrls& events = end.snapshot->events;
+  if (events.signer == nullptr || end.request->test) {
+    return;
   }
-  if (cleared.min_to_win.micros > 0) {
-    base::append_micros(min_to_win_, cleared.min_to_win.micros);
-  }
-  const openrtb::MacroValues values{.auction_id = end.request->id,
-                                    .bid_id = call.answer.bidid,
-                                    .imp_id = end.request->imps[line.imp].id,
-                                    .seat_id = bid.seat,
-                                    .ad_id = ad_id_,
-                                    .price = price_,
-                                    .currency = bid.currency.view(),
-                                    .mbr = mbr_,
-                                    .loss = "0",
-                                    .min_to_win = min_to_win_,
-                                    .multiplier = "1",
-                                    .imp_ts = imp_ts_};
-  openrtb::append_expanded_json(out, raw, values, openrtb::MacroContext::kMarkup);
+  openrtb::Event event{
+      .kind = openrtb::EventKind::kWin,
+      .auction = end.bidid,
+      .imp = line.imp,
+      .seat = line.bid->seat.substr(0, openrtb::kEventTextBytes),
+      .bid_id = line.bid->id.substr(0, openrtb::kEventTextBytes),
+      .instance = events.instance,
+      .expires_s = end.start->wall_ms / 1'000 +
+                   std::chrono::duration_cast<std::chrono::seconds>(events.lifetime).count()};
+  out += "\"nurl\":\"";
+  events.signer->append_url(out, event);
+  event.kind = openrtb::EventKind::kImp;
+  out += "\",\"burl\":\"";
+  events.signer->append_url(out, event);
+  out += "\",";
 }
 
 void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const Line& line) {
   const clearing::Bid& bid = *line.bid;
   const Document& document = end.calls[bid.answer]->document;
-  price_.clear();
-  base::append_micros(price_, end.cleared[line.imp].gross.micros);
   out += '{';
   bool has_mtype = false;
   for (const NodeId member : document.children(bid.node)) {
@@ -185,7 +174,8 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
     out += "\":";
     if (key == Key::adm && document.is(member, Kind::kString)) {
       out += '"';
-      append_adm(out, end, line, document.raw_string(member));
+      openrtb::append_expanded_json(out, document.raw_string(member), macros_.of_winner(end, bid),
+                                    openrtb::MacroContext::kMarkup);
       out += '"';
     } else {
       out += document.raw(member);
@@ -197,6 +187,7 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
     out += mtype_of(bid.media);
     out += ',';
   }
+  append_event_urls(out, end, line);
   out += "\"price\":";
   base::append_micros(out, end.cleared[line.imp].price.micros);
   out += '}';

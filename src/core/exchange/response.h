@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exchange/auction.h"
+#include "exchange/bid_macros.h"
 #include "exchange/conclusion.h"
 #include "exchange/snapshot.h"
 #include "openrtb/validate.h"
@@ -17,8 +18,8 @@ namespace spillway::exchange {
 /// A winning bid is its DSP's own JSON object, member for member and byte for byte, but for:
 /// `price` is the clearing price; macros in `adm` are expanded (with the DSP's own response.bidid,
 /// and the price in the bid's own currency); `nurl`, `burl` and `lurl` are left out, for a DSP's
-/// notice URLs never leave the exchange (forwarding notices is a later part: until then a DSP that
-/// counts on them is told of its wins by nothing but the creative); `ext` is left out unless it is
+/// notice URLs never leave the exchange (see notice_orders.h): with Snapshot::events, `nurl` and
+/// `burl` are signed URLs of ours, but for test=1; `ext` is left out unless it is
 /// an object; `mtype` is set when the bid has none.
 ///
 /// seatbids are in order of seat, their bids in order of imp, at most one an imp. The request id is
@@ -42,11 +43,12 @@ class ResponseWriter {
   void collect_lines(const Conclusion& end);
   void append_seat_bids(std::string& out, const Conclusion& end);
   void append_bid(std::string& out, const Conclusion& end, const Line& line);
-  void append_adm(std::string& out, const Conclusion& end, const Line& line, std::string_view raw);
+  void append_event_urls(std::string& out, const Conclusion& end, const Line& line) const;
   void append_house(std::string& out, const Conclusion& end, const Line& line);
 
   std::vector<Line> lines_;
-  std::string price_, mbr_, min_to_win_, imp_ts_, ad_id_, text_;
+  BidMacros macros_;
+  std::string price_, imp_ts_, text_;
 };
 
 /// 400 with the field and what is wrong with it.

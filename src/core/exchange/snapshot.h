@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/money.h"
 #include "base/time.h"
+#include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
 
@@ -85,6 +87,9 @@ struct Account {
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
   base::Duration response_margin = std::chrono::milliseconds(5);
+  /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
+  bool auction_is_final = true;
+  bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
 };
 
 /// A local ad that needs no partner. Obeys bcat and badv, never billable.
@@ -101,6 +106,13 @@ struct Timing {
   base::Duration ask_min = std::chrono::milliseconds(10);  ///< Less left: nobody is asked (nbr 15).
 };
 
+/// What answers need for event URLs of ours (docs/notices.md); without a signer they have none.
+struct EventUrls {
+  std::shared_ptr<const openrtb::EventSigner> signer;
+  std::string instance = "1";                       ///< Whose table the bid's own URLs wait in.
+  base::Duration lifetime = std::chrono::hours(1);  ///< Of such a URL, and of what waits for it.
+};
+
 /// One validated configuration, immutable, shared by all auctions that began under it.
 struct Snapshot {
   std::vector<DspConfig> dsps;    ///< In order of name.
@@ -108,6 +120,7 @@ struct Snapshot {
   std::vector<HouseAd> house_ads;
   openrtb::RequestPolicy request_policy;
   Timing timing;
+  EventUrls events;
   std::string house_seat = "house";
   std::string text;   ///< The configuration file's bytes, for the recorder.
   uint64_t hash = 0;  ///< Of `text`.

@@ -21,10 +21,10 @@ struct Event {
   EventKind kind = EventKind::kWin;
   uint64_t auction = 0;  ///< The exchange's own name of the auction: request ids repeat.
   uint32_t imp = 0;      ///< Index into the request's.
-  std::string seat;      ///< Cut to kEventTextBytes, as is the next.
-  std::string bid_id;
-  std::string instance;   ///< Who holds the bid's notice URLs.
-  int64_t expires_s = 0;  ///< Since the epoch.
+  std::string seat{};    ///< Cut to kEventTextBytes, as is the next.
+  std::string bid_id{};
+  std::string instance{};  ///< Who holds the bid's notice URLs.
+  int64_t expires_s = 0;   ///< Since the epoch.
 
   friend bool operator==(const Event&, const Event&) = default;
 };
