@@ -17,6 +17,9 @@ namespace spillway::resilience {
 namespace {
 
 constexpr double kDoubtZ = 3;
+constexpr double kRowChance = 1e-6;
+constexpr double kLongestRow = 20;
+constexpr uint64_t kUsualCalls = 20;
 constexpr double kSigmaOfMad = 1.4826;  // Of a normal distribution.
 
 double failing_share(const HostSample& sample) {
@@ -32,25 +35,24 @@ double median(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// The failing share that the peers of `own` make look usual.
+/// The largest failing share that the peers of `own` make look usual.
 double usual_failing(const std::vector<const HostSample*>& judged, const HostSample* own,
                      double deviations) {
   std::vector<double> shares;
-  const HostSample* peer = nullptr;
+  uint64_t calls = 0;
   for (const HostSample* other : judged) {
     if (other != own) {
-      peer = other;
+      calls += other->calls;
       shares.push_back(failing_share(*other));
     }
-  }
-  if (shares.size() == 1) {
-    return 1 - wilson_lower_bound(peer->calls - peer->failures, peer->calls, kDoubtZ);
   }
   const double middle = median(shares);
   for (double& share : shares) {
     share = std::abs(share - middle);
   }
-  return middle + deviations * kSigmaOfMad * median(shares);
+  const auto good = static_cast<uint64_t>(std::llround((1 - middle) * static_cast<double>(calls)));
+  return 1 - wilson_lower_bound(good, calls, deviations) +
+         deviations * kSigmaOfMad * median(shares);
 }
 
 }  // namespace
@@ -149,6 +151,31 @@ void suspect_latencies(const std::vector<HostSample>& samples, const HostSetting
                                    .str()});
     }
   }
+}
+
+double usual_share(const std::vector<HostSample>& samples, double before) {
+  std::vector<double> shares;
+  for (const HostSample& sample : samples) {
+    if (sample.calls >= kUsualCalls) {
+      shares.push_back(failing_share(sample));
+    }
+  }
+  if (shares.empty()) {
+    return before;
+  }
+  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>((shares.size() - 1) / 2);
+  std::ranges::nth_element(shares, middle);
+  return *middle;
+}
+
+uint32_t row_that_ejects(uint32_t wanted, double usual) {
+  if (!(usual > 0)) {
+    return wanted;
+  }
+  const double by_chance =
+      usual < 1 ? std::min(std::ceil(std::log(kRowChance) / std::log(usual)), kLongestRow)
+                : kLongestRow;
+  return std::max(wanted, static_cast<uint32_t>(by_chance));
 }
 
 size_t most_ejected(size_t hosts, double max_ejected) {

@@ -47,9 +47,9 @@ struct Suspect {
 
 /// Appends the hosts that fail more than their peers: at least `volume` calls and `min_failures`
 /// failures, success below `success_floor`, and the lower bound (Wilson, z = 3) of the failing
-/// share above median + deviations · 1.4826 · MAD of the peers that have the volume. Median and
-/// MAD, not mean and sigma: two bad hosts of ten must not hide each other, and three hosts suffice.
-/// A single peer is taken at its upper bound.
+/// share above the upper bound (z = deviations, over all their calls) of the median of the peers
+/// that have the volume, plus deviations · 1.4826 · MAD. Median and MAD, not mean and sigma: three
+/// bad hosts of ten must not hide each other, and a single peer suffices.
 void suspect_rates(const std::vector<HostSample>& samples, const HostSettings& settings,
                    std::vector<Suspect>& out);
 
@@ -57,6 +57,14 @@ void suspect_rates(const std::vector<HostSample>& samples, const HostSettings& s
 /// peers' p90, each over at least `volume` latencies.
 void suspect_latencies(const std::vector<HostSample>& samples, const HostSettings& settings,
                        std::vector<Suspect>& out);
+
+/// The failing share of the median host (the better of the middle two) of those with at least 20
+/// calls, or `before` when there are none.
+[[nodiscard]] double usual_share(const std::vector<HostSample>& samples, double before);
+
+/// How many failures in a row eject: `wanted`, but as many as chance makes once in a million calls
+/// where `usual` of them fail, up to 20.
+[[nodiscard]] uint32_t row_that_ejects(uint32_t wanted, double usual);
 
 /// How many of `hosts` may be out at once: less than `hosts`.
 [[nodiscard]] size_t most_ejected(size_t hosts, double max_ejected);

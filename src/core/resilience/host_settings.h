@@ -12,9 +12,10 @@ namespace spillway::resilience {
 /// When a host under a leaf is left out, for how long, and how it comes back.
 struct HostSettings {
   /// Failures in a row before an answer (connect, TLS, reset, timeout) that eject.
+  /// Where a share of all calls fails as a rule it takes more: see row_that_ejects.
   /// Larger: more calls lost to a dead host. [1, 1 000].
   uint32_t consecutive_local = 5;
-  /// 5xx answers in a row that eject. [1, 1 000].
+  /// 5xx answers in a row that eject; the same holds. [1, 1 000].
   uint32_t consecutive_server_errors = 5;
 
   /// How often rates and latencies are compared. Larger: surer and later. [1 s, 5 min].

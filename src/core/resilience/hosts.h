@@ -173,6 +173,7 @@ class Hosts {
   base::Instant last_now_;
   base::Instant interval_start_;
   std::array<std::unique_ptr<HostRecord>, kMaxHosts> records_;  ///< Where hot_ has shards.
+  double usual_failing_ = 0;  ///< Of the median host in the last interval.
   uint64_t retirements_ = 0;
   uint64_t placed_read_ = 0;
   std::vector<HostSample> samples_;

@@ -59,7 +59,8 @@ struct Stress {
   void change_set(base::Rng& rng, base::Instant now, std::vector<HostEvent>& log) {
     std::vector<uint64_t> ids;
     const uint64_t first = rng.below(90);
-    for (uint64_t i = 0; i < 4 + rng.below(60); ++i) {
+    const uint64_t count = 2 + rng.below(20);
+    for (uint64_t i = 0; i < count; ++i) {
       ids.push_back((first + i) % 100);
     }
     hosts.set_hosts(now, ids, log);
@@ -71,10 +72,10 @@ struct Stress {
     base::Instant now(1h);
     for (int i = 0; i < ticks; ++i) {
       now += 500ms;
-      if (i % 50 == 0) {
+      if (i % 20 == 0) {
         change_set(rng, now, log);
       }
-      if (i % 20 == 0) {
+      if (i % 10 == 0) {
         failing = rng.next() & rng.next() & rng.next();
       }
       hosts.tick(now, log);
@@ -82,7 +83,7 @@ struct Stress {
       EXPECT_LE(peek.ejected, most_ejected(peek.hosts, 0.3));
       // Let the workers do something between ticks: progress, not time.
       const uint64_t seen = calls.load();
-      while (calls.load() < seen + 200) {
+      while (calls.load() < seen + 60) {
         std::this_thread::yield();
       }
     }
@@ -96,7 +97,7 @@ TEST(HostsStress, NothingLeaksAndTheCapHoldsWhileTheSetChangesUnderTheWorkers) {
   for (uint32_t i = 0; i < kWorkers; ++i) {
     workers.emplace_back([&stress, i] { stress.work(i); });
   }
-  const std::vector<HostEvent> log = stress.drive(400);
+  const std::vector<HostEvent> log = stress.drive(300);
   stress.stop = true;
   for (std::thread& worker : workers) {
     worker.join();

@@ -235,6 +235,46 @@ TEST(Hosts, APlaceGivenToAnotherHostTakesNoResultsOfTheOld) {
   EXPECT_EQ(pool.state(900).id, 900U);
 }
 
+TEST(Hosts, WhereManyCallsFailOnAllHostsChanceEjectsFew) {
+  for (const double share : {0.02, 0.1, 0.2, 0.3}) {
+    Pool pool(4);
+    for (uint64_t host = 1; host <= 4; ++host) {
+      pool.behaviours[host] = Pool::failing(share);
+    }
+    pool.run(1h, 200);
+    const HostTotals& totals = pool.hosts.totals();
+    const uint64_t by_row = totals.ejected_server_errors.value() + totals.ejected_local.value();
+    // The first interval knows no usual share yet.
+    EXPECT_LE(by_row, 2U) << share;
+    EXPECT_LE(totals.ejected_success_rate.value(), 2U) << share;
+  }
+}
+
+TEST(Hosts, ADeadHostIsOutAfterALongerRowWhereManyCallsFail) {
+  EXPECT_EQ(row_that_ejects(5, 0), 5U);
+  EXPECT_EQ(row_that_ejects(5, 0.01), 5U);
+  EXPECT_EQ(row_that_ejects(5, 0.2), 9U);
+  EXPECT_EQ(row_that_ejects(5, 0.9), 20U);
+  EXPECT_EQ(row_that_ejects(5, 1), 20U);
+  EXPECT_EQ(row_that_ejects(50, 0.9), 50U);
+  Pool pool(4);
+  for (uint64_t host = 1; host <= 4; ++host) {
+    pool.behaviours[host] = Pool::failing(0.2);
+  }
+  pool.run(11s, 200);
+  const size_t before = pool.count(Kind::kEjected);
+  pool.call_host(1, 1, Outcome::kOk);
+  pool.call_host(1, 6, Outcome::kRefused);
+  pool.tick();
+  EXPECT_EQ(pool.count(Kind::kEjected), before);
+  pool.call_host(1, 5, Outcome::kRefused);
+  for (uint64_t host = 2; host <= 4; ++host) {
+    pool.call_host(host, 1, Outcome::kOk);
+  }
+  pool.tick();
+  EXPECT_EQ(pool.count(Kind::kEjected), before + 1);
+}
+
 TEST(Hosts, TheHostWithFewerCallsInFlightIsTaken) {
   Pool pool(2);
   std::vector<PickedHost> held;

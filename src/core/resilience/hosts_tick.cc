@@ -116,11 +116,13 @@ void Hosts::weigh(Instant now) {
 
 void Hosts::judge_streaks(Instant now, Events& out) {
   suspects_.clear();
+  const uint32_t locals = row_that_ejects(settings_.consecutive_local, usual_failing_);
+  const uint32_t errors = row_that_ejects(settings_.consecutive_server_errors, usual_failing_);
   bool company = false;  // Some usable host whose last call did not fail.
   each(known_.load(kRelaxed) & ~ejected_.load(kRelaxed), [&](size_t slot) {
     const auto [local, server_errors] = hot_[slot].streak.counts();
-    const bool is_local = local >= settings_.consecutive_local;
-    if (!is_local && server_errors < settings_.consecutive_server_errors) {
+    const bool is_local = local >= locals;
+    if (!is_local && server_errors < errors) {
       records_[slot]->kept = false;
       company = company || local + server_errors == 0;
       return;
@@ -150,6 +152,7 @@ void Hosts::judge_interval(Instant now, Events& out) {
   samples_.clear();
   each(known_.load(kRelaxed) & ~ejected_.load(kRelaxed),
        [&](size_t slot) { samples_.push_back(fold(slot, now)); });
+  usual_failing_ = usual_share(samples_, usual_failing_);
   suspects_.clear();
   suspect_rates(samples_, settings_, suspects_);
   eject_worst_first(now, out);
