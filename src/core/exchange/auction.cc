@@ -101,6 +101,7 @@ struct Auction::Body {
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
+  DspEdits edits_for(const Candidate& candidate, int64_t tmax_ms);
   void gather_bids();
   void end();
   [[nodiscard]] Conclusion conclusion() const;
@@ -182,12 +183,18 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   }
   const auto announced = std::max(
       milliseconds(1), std::chrono::floor<milliseconds>(left - std::max(network_cost, {})));
-  const int at = request.at != 0 ? request.at : account->auction;
   asks.push_back({.candidate = candidate,
                   .deadline = until,
                   .announced_tmax = std::min<base::Duration>(announced, left),
-                  .body = outgoing.bytes(candidates()[candidate].imps, announced.count(), at)});
+                  .body = outgoing.bytes(edits_for(candidates()[candidate], announced.count()))});
   return true;
+}
+
+/// All in which this DSP's request is its own. What privacy takes from it goes in here too.
+DspEdits Auction::Body::edits_for(const Candidate& candidate, int64_t tmax_ms) {
+  return {.imps = candidate.imps,
+          .tmax_ms = tmax_ms,
+          .at = request.at != 0 ? request.at : account->auction};
 }
 
 /// In order of candidate, whatever order the answers came in.
