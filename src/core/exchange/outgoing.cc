@@ -104,6 +104,7 @@ void Outgoing::edit_imps(Variant& variant) {
     if (i < variant.params.size() && variant.params[i] != openrtb::kAbsent) {
       changes_.set({Key::ext, Key::bidder}, document_->raw(variant.params[i]));
     }
+    changes_.remove({Key::ext, Key::prebid});
     changes_.apply(*document_, imp.node, variant.edits);
   }
 }
@@ -127,6 +128,8 @@ void Outgoing::edit_request(Variant& variant) {
   if (dsp.schain != openrtb::kAbsent) {
     changes_.set({Key::source, Key::schain}, document_->raw(dsp.schain));
   }
+  changes_.remove({Key::ext, Key::prebid});
+  changes_.remove({Key::user, Key::ext, Key::prebid});
   for (const openrtb::PathEdit& edit : dsp.privacy) {
     changes_.add(edit);
   }

@@ -36,7 +36,8 @@ struct DspEdits {
 
 /// The bytes that DSPs are sent: the caller's own, with only the imps meant for them, `tmax` as
 /// announced, `at` said explicitly when the caller did not, and with a margin the floors gross of
-/// it (those of deals stay: none is taken there). All else passes byte for byte.
+/// it (those of deals stay: none is taken there); without the `ext.prebid` of request, imps and
+/// user (see Prebid). All else passes byte for byte.
 ///
 /// Equal edits share bytes within one auction; no DSP sees another's. One thread owns it; variants
 /// are at most one a candidate and keep their memory.
