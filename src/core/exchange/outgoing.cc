@@ -105,6 +105,7 @@ void Outgoing::edit_imps(Variant& variant) {
       changes_.set({Key::ext, Key::bidder}, document_->raw(variant.params[i]));
     }
     changes_.remove({Key::ext, Key::prebid});
+    openrtb::place_moved_imp(*document_, imp.node, variant.key.version, changes_);
     changes_.apply(*document_, imp.node, variant.edits);
   }
 }
@@ -133,6 +134,7 @@ void Outgoing::edit_request(Variant& variant) {
   for (const openrtb::PathEdit& edit : dsp.privacy) {
     changes_.add(edit);
   }
+  openrtb::place_moved(*document_, dsp.version, changes_);
   changes_.apply(*document_, document_->root(), variant.edits);
 }
 

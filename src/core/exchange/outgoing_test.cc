@@ -93,6 +93,22 @@ TEST(Outgoing, EqualEditsShareOneSetOfBytes) {
   EXPECT_EQ(outgoing.variants(), 0U);
 }
 
+TEST(Outgoing, EachDspIsSentThePlacesOfItsVersion) {
+  FakeMarket market;
+  market.add("alpha", answers_no_bid()).openrtb = "2.5";
+  market.add("beta", answers_no_bid());
+  const std::string head = R"({"id":"r1","tmax":200,"at":1,"imp":[{"id":"1","banner":{}}],"regs":)";
+  const std::string places_25 = R"({"ext":{"gdpr":0}},"user":{"id":"u","ext":{"consent":"C"}}})";
+  const std::string places_26 = R"({"gdpr":0},"user":{"id":"u","consent":"C"}})";
+  std::string sent = head;
+  sent.replace(sent.find("200"), 3, "194");
+  for (const std::string& places : {places_25, places_26}) {
+    market.run(head + places);
+    EXPECT_EQ(market.seen["alpha/display"], sent + places_25);
+    EXPECT_EQ(market.seen["beta/display"], sent + places_26);
+  }
+}
+
 /// Changes each member of the key alone: forgetting one in the comparison fails here.
 TEST(Outgoing, EveryMemberOfTheKeyParts) {
   const uint32_t imps[] = {0};

@@ -55,20 +55,6 @@ void place(const Document& document, const Places& at, NodeId fallback, Version 
 
 }  // namespace
 
-NodeId find_moved(const Document& document, Key object, Key name) {
-  const NodeId parent = document.find(document.root(), object);
-  const NodeId node = document.find(parent, name);
-  return node != kAbsent ? node : document.path(parent, Key::ext, name);
-}
-
-NodeId find_rewarded(const Document& document, NodeId imp) {
-  NodeId node = document.find(imp, Key::rwdd);
-  const NodeId ext = document.find(imp, Key::ext);
-  node = node != kAbsent ? node : document.find(ext, Key::rwdd);
-  return node != kAbsent ? node
-                         : document.find(document.find(ext, Key::prebid), "is_rewarded_inventory");
-}
-
 void place_moved(const Document& document, Version version, PathEdits& edits) {
   Key object = Key::kNone;
   NodeId parent = kAbsent;
@@ -90,13 +76,15 @@ void place_moved(const Document& document, Version version, PathEdits& edits) {
 
 void place_moved_imp(const Document& document, NodeId imp, Version version, PathEdits& edits) {
   const NodeId ext = document.find(imp, Key::ext);
-  const NodeId prebid = document.find(ext, Key::prebid);
+  // An imp's ext is the caller's own: what is no number there is a stranger of the same name.
+  const auto flag = [&](NodeId node) { return document.integer(node) ? node : kAbsent; };
   place(document,
         {.path_25 = {Key::ext, Key::rwdd},
          .path_26 = {Key::rwdd},
-         .node_25 = document.find(ext, Key::rwdd),
+         .node_25 = flag(document.find(ext, Key::rwdd)),
          .node_26 = document.find(imp, Key::rwdd)},
-        document.find(prebid, "is_rewarded_inventory"), version, edits);
+        flag(document.find(document.find(ext, Key::prebid), "is_rewarded_inventory")), version,
+        edits);
 }
 
 }  // namespace spillway::openrtb

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "openrtb/document.h"
-#include "openrtb/keys.h"
 #include "openrtb/path_edits.h"
 
 namespace spillway::openrtb {
@@ -17,18 +16,12 @@ enum class Version : uint8_t { k25, k26 };
 /// Where both places are there the 2.6 one counts, and only it is sent on: no two readers of one
 /// request may see different consents. docs/openrtb_policies.md says so to callers.
 
-/// The value of such a member of the request, or kAbsent: {regs, gdpr}. Nulls are absent.
-[[nodiscard]] NodeId find_moved(const Document& document, Key object, Key name);
-
-/// The same for rwdd of an imp, which Prebid has in ext.prebid.is_rewarded_inventory as well.
-[[nodiscard]] NodeId find_rewarded(const Document& document, NodeId imp);
-
 /// Completes edits of a request so that every such member ends up where `version` has it, and
-/// nowhere else. Edits name the places of 2.6 whatever the version: what they set or remove there
-/// counts in place of what the document says.
+/// nowhere else; what is there already keeps its bytes. Edits name the places of 2.6 whatever the
+/// version: what they set or remove there counts in place of what the document says.
 void place_moved(const Document& document, Version version, PathEdits& edits);
 
-/// The same for the edits of one imp.
+/// The same for the edits of one imp; Prebid's ext.prebid.is_rewarded_inventory is its third place.
 void place_moved_imp(const Document& document, NodeId imp, Version version, PathEdits& edits);
 
 }  // namespace spillway::openrtb
