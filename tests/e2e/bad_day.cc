@@ -175,6 +175,7 @@ void BadDay::read_events() {
     const auto dsp = key.substr(0, key.find('/'));
     if (event == "circuit_transition") {
       changes_.push_back({.at = Clock::now(), .dsp = dsp, .what = app::field_of(line, "to")});
+      std::printf("%s\n", line.c_str());
     } else if (event == "dsp_alert") {
       changes_.push_back(
           {.at = Clock::now(),

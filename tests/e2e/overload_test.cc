@@ -38,18 +38,26 @@ double worst_of(const std::vector<double>& values, size_t begin, size_t end) {
                            values.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
+#ifdef __SANITIZE_THREAD__  // Instrumented, 4 000/s are more than the machine itself carries.
+constexpr int kMost = 10;
+#else
+constexpr int kMost = 40;
+#endif
+
 // Two workers that may hold 40 auctions each, of 45 ms each: some 1 800 auctions a second at most.
 // 4 000 a second arrive, and one DSP hangs.
 TEST(Overload, IsShedQuicklyWithMemoryFlatAndEndsWithTheLoad) {
   constexpr auto kTime = 12s;
-  BadDay day({{.name = "even", .more = ", bid_rate: 1, latency: { kind: constant, value: 45ms }"},
-              {.name = "hangs", .more = ", faults: [ { kind: hang } ]"}},
-             "shedding: { level_1: { in_flight: 40 }, level_2: { in_flight: 60 } }\n"
-             "guards: { open_min: 2s, open_max: 4s, ramp: 6s }\n");
+  BadDay day(
+      {{.name = "even", .more = ", bid_rate: 1, latency: { kind: constant, value: 45ms }"},
+       {.name = "hangs", .more = ", faults: [ { kind: hang } ]"}},
+      fmt::format("shedding: {{ level_1: {{ in_flight: {} }}, level_2: {{ in_flight: {} }} }}\n",
+                  kMost, kMost * 3 / 2) +
+          "guards: { open_min: 2s, open_max: 4s, ramp: 6s }\n");
   ASSERT_EQ(day.error(), "");
   auto& exchange = day.exchange();
-  day.start_load(4000, "--connections 512 --timeout 1s");
-  ASSERT_TRUE(day.until(10s, [](const Metrics& now) { return sum_of(now, kShed) > 2000; }));
+  day.start_load(100 * kMost, "--connections 512 --timeout 1s");
+  ASSERT_TRUE(day.until(10s, [](const Metrics& now) { return sum_of(now, kShed) > 50 * kMost; }));
   const Metrics begin = day.last_scrape();
   std::vector<double> resident;
   const auto end = Clock::now() + kTime;
@@ -71,11 +79,13 @@ TEST(Overload, IsShedQuicklyWithMemoryFlatAndEndsWithTheLoad) {
 
   EXPECT_GT(shed, answered / 4) << "this was no overload";
   EXPECT_GE(fast, 0.95 * shed) << "shed answers take longer than 5 ms";
+#ifndef __SANITIZE_ADDRESS__  // Its quarantine keeps what was freed: the process grows by design.
   EXPECT_LE(second, 1.1 * first) << "MiB";
+#endif
   EXPECT_GT(sum_of(after, "spillway_exchange_no_bids_total", {"reason=\"shed\""}) +
                 sum_of(after, "spillway_exchange_replies_total", {"kind=\"house\""}),
             0);
-  EXPECT_LE(sum_of(after, "spillway_exchange_in_flight_auctions"), 2 * 60);
+  EXPECT_LE(sum_of(after, "spillway_exchange_in_flight_auctions"), 2 * kMost * 3 / 2);
   // It is over with the load: nothing is left in flight, and the next caller gets a bid.
   EXPECT_TRUE(day.until(10s, [](const Metrics& now) {
     return sum_of(now, "spillway_exchange_in_flight_auctions") == 0 &&

@@ -225,6 +225,7 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   Inherited inherited{.defaults = defaults, .dsp = {}, .regions = {}};
   auto guard = reader.section("guard");
   read_guard(guard, inherited.dsp);
+  read_classic(guard, inherited.dsp);
   guard.finish();
   out.qps = inherited.dsp.qps.value_or(defaults.qps.value_or(0));
   reader.read("qps", out.qps, 0, 10'000'000);

@@ -8,6 +8,8 @@
 
 #include "app/config/reader.h"
 #include "base/time.h"
+#include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 #include "resilience/settings.h"
 
 namespace spillway::app {
@@ -45,16 +47,51 @@ void read_guard(ConfigReader& reader, resilience::SettingsPatch& patch) {
   if (reader.has("mode")) {
     patch.enforcement = static_cast<Settings::Enforcement>(mode);
   }
+  auto rules = static_cast<size_t>(usual.rules);
+  reader.read_choice("rules", {"spillway", "classic"}, rules);
+  if (reader.has("rules")) {
+    patch.rules = static_cast<Settings::Rules>(rules);
+  }
   read_part(reader, "open_min", patch.open_min, usual.open_min, 100ms, kLongest);
   read_part(reader, "open_max", patch.open_max, usual.open_max, 100ms, kLongest);
   read_part(reader, "ramp", patch.ramp, usual.ramp, 1s, kLongest);
   read_part(reader, "slow_floor", patch.slow_floor, usual.slow_floor, 1ms, 10s);
   read_part(reader, "slow_ceiling", patch.slow_ceiling, usual.slow_ceiling, 1ms, 60s);
   read_part(reader, "max_in_flight", patch.max_in_flight, usual.max_in_flight, 0, 100'000);
+  auto limiter = static_cast<size_t>(usual.limiter);
+  reader.read_choice("limiter", {"none", "latency", "vegas", "gradient2", "aimd"}, limiter);
+  if (reader.has("limiter")) {
+    patch.limiter = static_cast<resilience::LimiterSettings::Algorithm>(limiter);
+  }
+  read_part(reader, "limit_min", patch.limit_min, usual.limit_min, 1, 100'000);
+  read_part(reader, "limit_initial", patch.limit_initial, usual.limit_initial, 0, 100'000);
   read_part(reader, "qps", patch.qps, usual.qps, 0, 10'000'000);
   read_part(reader, "probes_good", patch.probes_good, usual.probes_good, 1, 100);
   read_part(reader, "probes_of", patch.probes_of, usual.probes_of, 1, 100);
   read_part(reader, "probes_bad", patch.probes_bad, usual.probes_bad, 1, 100);
+}
+
+void read_classic(ConfigReader& reader, resilience::SettingsPatch& patch) {
+  resilience::ClassicRules rules;
+  ConfigReader section = reader.section("classic");
+  auto window = static_cast<size_t>(rules.window);
+  section.read_choice("window", {"count", "time"}, window);
+  rules.window = static_cast<resilience::ClassicRules::Window>(window);
+  const bool time = rules.window == resilience::ClassicRules::Window::kTime;
+  section.read("size", rules.size, time ? 2 : 1, time ? 3'600 : 10'000);
+  section.read("min_calls", rules.min_calls, 1, 10'000);
+  section.read("failure_rate", rules.failure_rate, 0.001, 1.0);
+  section.read("slow_rate", rules.slow_rate, 0.001, 1.0);
+  section.read("slow", rules.slow, 1ms, 10min);
+  section.read("half_open_calls", rules.half_open_calls, 1, 15);
+  section.read("open", rules.open, 100ms, kLongest);
+  section.read("open_growth", rules.open_growth, 1.0, 10.0);
+  section.read("open_jitter", rules.open_jitter, 0.0, 0.9);
+  section.read("open_cap", rules.open_cap, 100ms, 1h);
+  section.finish();
+  if (reader.has("classic")) {
+    patch.classic = rules;
+  }
 }
 
 resilience::Settings flatten(std::initializer_list<const resilience::SettingsPatch*> patches) {

@@ -1,52 +1,21 @@
 #include "app/config/reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
 #include "app/config/nearest_name.h"
-#include "app/config/units.h"
+#include "app/config/reader_body.h"
 #include "app/config/utf8.h"
-#include "base/decimal.h"
-#include "base/money.h"
-#include "base/time.h"
 
 namespace spillway::app {
-namespace {
-
-struct Member {
-  std::string name;
-  int line = 0;
-  YAML::Node value;
-};
-
-bool is_plain(const YAML::Node& node) {
-  return node.Tag() != "!";  // yaml-cpp's mark of a quoted scalar
-}
-
-std::string micros_text(int64_t micros) {
-  std::string out;
-  base::append_micros(out, micros);
-  return out;
-}
-
-int line_of(const YAML::Node& node) {
-  const YAML::Mark mark = node.Mark();
-  return mark.is_null() ? 0 : mark.line + 1;
-}
-
-}  // namespace
 
 std::string to_string(const ConfigProblem& problem, std::string_view file) {
   const std::string place =
@@ -56,117 +25,6 @@ std::string to_string(const ConfigProblem& problem, std::string_view file) {
   }
   return fmt::format("{}: {}: {}", place, problem.key, problem.what);
 }
-
-struct ConfigReader::Body {
-  std::vector<ConfigProblem>* problems = nullptr;
-  std::vector<AskedKey>* asked_paths = nullptr;
-  std::string path;     // with indices and names, for problems
-  std::string pattern;  // with [] and *, for record_asked
-  int line = 0;
-  std::vector<Member> members;
-  std::vector<std::string> asked;
-
-  std::string path_to(std::string_view key) const {
-    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
-  }
-
-  std::string pattern_to(std::string_view key) const {
-    return pattern.empty() ? std::string(key) : fmt::format("{}.{}", pattern, key);
-  }
-
-  const Member* find(std::string_view key) const {
-    const auto found = std::ranges::find(members, key, &Member::name);
-    return found == members.end() ? nullptr : &*found;
-  }
-
-  const Member* ask(std::string_view key) {
-    if (std::ranges::find(asked, key) == asked.end()) {
-      asked.emplace_back(key);
-    }
-    return find(key);
-  }
-
-  const Member* ask_value(std::string_view key) {
-    if (asked_paths != nullptr) {
-      asked_paths->push_back({.path = pattern_to(key), .fallback = {}});
-    }
-    return ask(key);
-  }
-
-  // Of the value asked for last.
-  template <typename Text>
-  void note_fallback(Text text) {
-    if (asked_paths != nullptr) {
-      asked_paths->back().fallback = text();
-    }
-  }
-
-  void complain(std::string_view key, int at, std::string what) const {
-    problems->push_back({.key = path_to(key), .line = at, .what = std::move(what)});
-  }
-
-  // The text of a scalar, or null after a problem was noted or when the key is not there.
-  const std::string* scalar(std::string_view key, std::string_view wanted, bool plain_only) {
-    const Member* member = ask_value(key);
-    if (member == nullptr) {
-      return nullptr;
-    }
-    if (!member->value.IsScalar() || (plain_only && !is_plain(member->value))) {
-      complain(key, member->line, fmt::format("must be {}", wanted));
-      return nullptr;
-    }
-    return &member->value.Scalar();
-  }
-
-  void take_mapping(const YAML::Node& node) {
-    line = line_of(node);
-    for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) {
-        problems->push_back(
-            {.key = path, .line = line_of(entry.first), .what = "keys must be plain names"});
-        continue;
-      }
-      const auto& name = entry.first.Scalar();
-      const int at = line_of(entry.first);
-      if (const Member* first = find(name)) {
-        complain(name, at, fmt::format("stands twice, first on line {}", first->line));
-        continue;
-      }
-      members.push_back({.name = name, .line = at, .value = entry.second});
-    }
-  }
-
-  std::unique_ptr<Body> child(std::string child_path, std::string child_pattern) const {
-    auto body = std::make_unique<Body>();
-    body->problems = problems;
-    body->asked_paths = asked_paths;
-    body->path = std::move(child_path);
-    body->pattern = std::move(child_pattern);
-    return body;
-  }
-
-  template <typename Number>
-  void read_number(std::string_view key, Number& out, Number low, Number high,
-                   std::string_view wanted) {
-    const std::string* text = scalar(key, wanted, true);
-    note_fallback([&] { return fmt::format("{}", out); });
-    if (text == nullptr) {
-      return;
-    }
-    Number value{};
-    const char* end = text->data() + text->size();
-    const auto [rest, error] = std::from_chars(text->data(), end, value);
-    const bool whole = error == std::errc() && rest == end;
-    if (whole && value >= low && value <= high) {
-      out = value;
-      return;
-    }
-    const auto rule = whole || error == std::errc::result_out_of_range
-                          ? fmt::format("must be between {} and {}, is {}", low, high, *text)
-                          : fmt::format("must be {}, is \"{}\"", wanted, *text);
-    complain(key, find(key)->line, rule);
-  }
-};
 
 ConfigReader::ConfigReader(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 
@@ -205,115 +63,6 @@ ConfigReader::ConfigReader(std::string_view text, std::vector<ConfigProblem>& pr
 }
 
 void ConfigReader::record_asked(std::vector<AskedKey>& asked) { body_->asked_paths = &asked; }
-
-void ConfigReader::read(std::string_view key, std::string& out) {
-  const std::string* text = body_->scalar(key, "text", false);
-  body_->note_fallback([&] { return out; });
-  if (text != nullptr) {
-    out = *text;
-  }
-}
-
-void ConfigReader::read(std::string_view key, bool& out) {
-  const std::string* text = body_->scalar(key, "true or false", true);
-  body_->note_fallback([&] { return std::string(out ? "true" : "false"); });
-  if (text == nullptr) {
-    return;
-  }
-  if (*text == "true" || *text == "false") {
-    out = *text == "true";
-  } else {
-    problem(key, fmt::format("must be true or false, is \"{}\"", *text));
-  }
-}
-
-void ConfigReader::read(std::string_view key, int64_t& out, int64_t low, int64_t high) {
-  body_->read_number(key, out, low, high, "a whole number");
-}
-
-void ConfigReader::read(std::string_view key, uint32_t& out, uint32_t low, uint32_t high) {
-  int64_t value = out;
-  body_->read_number<int64_t>(key, value, low, high, "a whole number");
-  out = static_cast<uint32_t>(value);
-}
-
-void ConfigReader::read(std::string_view key, double& out, double low, double high) {
-  body_->read_number(key, out, low, high, "a number");
-}
-
-void ConfigReader::read(std::string_view key, base::Duration& out, base::Duration low,
-                        base::Duration high) {
-  const std::string* text = body_->scalar(key, "a duration such as 150ms, 5s or 2m", true);
-  body_->note_fallback([&] { return duration_text(out); });
-  if (text == nullptr) {
-    return;
-  }
-  const auto value = parse_duration(*text);
-  if (!value) {
-    problem(key, fmt::format("must be a duration with its unit, such as 150ms, 5s or 2m; is \"{}\"",
-                             *text));
-  } else if (*value < low || *value > high) {
-    problem(key, fmt::format("must be between {} and {}, is {}", duration_text(low),
-                             duration_text(high), *text));
-  } else {
-    out = *value;
-  }
-}
-
-void ConfigReader::read_bytes(std::string_view key, uint64_t& out, uint64_t low, uint64_t high) {
-  const std::string* text = body_->scalar(key, "a size such as 256KiB or 1MiB", true);
-  body_->note_fallback([&] { return bytes_text(out); });
-  if (text == nullptr) {
-    return;
-  }
-  const auto value = parse_bytes(*text);
-  if (!value) {
-    problem(key,
-            fmt::format("must be a size with its unit, such as 512B, 256KiB or 1MiB; is \"{}\"",
-                        *text));
-  } else if (*value < low || *value > high) {
-    problem(key, fmt::format("must be between {} and {}, is {}", bytes_text(low), bytes_text(high),
-                             *text));
-  } else {
-    out = *value;
-  }
-}
-
-void ConfigReader::read_choice(std::string_view key, const std::vector<std::string_view>& names,
-                               size_t& out) {
-  const auto wanted = fmt::format("one of {}", fmt::join(names, ", "));
-  const std::string* text = body_->scalar(key, wanted, false);
-  body_->note_fallback([&] { return std::string(names[out]); });
-  if (text == nullptr) {
-    return;
-  }
-  const auto found = std::ranges::find(names, std::string_view(*text));
-  if (found == names.end()) {
-    problem(key, fmt::format("must be {}, is \"{}\"", wanted, *text));
-  } else {
-    out = static_cast<size_t>(found - names.begin());
-  }
-}
-
-void ConfigReader::read(std::string_view key, std::vector<std::string>& out) {
-  const Member* member = body_->ask_value(key);
-  if (member == nullptr) {
-    return;
-  }
-  if (!member->value.IsSequence()) {
-    problem(key, "must be a list of texts, such as [a, b]");
-    return;
-  }
-  std::vector<std::string> values;
-  for (const auto& item : member->value) {
-    if (!item.IsScalar()) {
-      problem(key, "must be a list of texts, such as [a, b]");
-      return;
-    }
-    values.push_back(item.Scalar());
-  }
-  out = std::move(values);
-}
 
 bool ConfigReader::has(std::string_view key) const { return body_->find(key) != nullptr; }
 
@@ -374,38 +123,6 @@ std::vector<std::pair<std::string, ConfigReader>> ConfigReader::entries(std::str
     readers.emplace_back(member.name, ConfigReader(std::move(child)));
   }
   return readers;
-}
-
-void ConfigReader::read_cpm(std::string_view key, base::Cpm& out) {
-  const std::string* text = body_->scalar(key, "a price per thousand such as 1.25", true);
-  body_->note_fallback([&] { return micros_text(out.micros); });
-  if (text == nullptr) {
-    return;
-  }
-  const auto price = parse_cpm(*text);
-  if (price) {
-    out = *price;
-  } else {
-    problem(key, fmt::format("must be a price per thousand, not negative, such as 1.25; is \"{}\"",
-                             *text));
-  }
-}
-
-void ConfigReader::read_ppm(std::string_view key, uint32_t& out, uint32_t high_ppm) {
-  const std::string* text = body_->scalar(key, "a share such as 0.15", true);
-  body_->note_fallback([&] { return micros_text(out); });
-  if (text == nullptr) {
-    return;
-  }
-  // Both roundings agree only on what six decimals can say.
-  const auto down = base::parse_micros(*text, base::Rounding::kDown);
-  const auto up = base::parse_micros(*text, base::Rounding::kUp);
-  if (down && up && *down == *up && *down >= 0 && *down <= high_ppm) {
-    out = static_cast<uint32_t>(*down);
-    return;
-  }
-  problem(key, fmt::format("must be from 0 to {} with at most six decimals, is \"{}\"",
-                           micros_text(high_ppm), *text));
 }
 
 void ConfigReader::problem(std::string_view key, std::string what) {

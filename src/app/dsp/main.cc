@@ -7,10 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "app/command_line.h"
 #include "app/config/config_file.h"
@@ -21,6 +17,7 @@
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/server.h"
+#include "net/signals.h"
 
 namespace {
 
@@ -46,34 +43,6 @@ farm.yaml:
         - { kind: hang, from: 40s, to: 60s }
 docs/load_and_farm.md has every key and every fault.)";
 
-/// SIGINT and SIGTERM as an event of the reactor.
-class StopSignals final : private spillway::net::ReadySink {
- public:
-  explicit StopSignals(spillway::net::Reactor& reactor) : reactor_(reactor) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    reactor_.add(fd_, EPOLLIN, *this);
-  }
-
-  ~StopSignals() {
-    reactor_.remove(fd_, *this);
-    close(fd_);
-  }
-
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  void on_ready(uint32_t /*events*/) override { reactor_.stop(); }
-
-  spillway::net::Reactor& reactor_;
-  int fd_;
-};
-
 void announce(const Farm& farm, uint16_t admin_port, bool json) {
   for (const auto& dsp : farm.dsps()) {
     if (json) {
@@ -95,7 +64,8 @@ void announce(const Farm& farm, uint16_t admin_port, bool json) {
 int serve(const FarmConfig& config, bool json) {
   const spillway::net::OsClock clock;
   spillway::net::Reactor reactor(clock);
-  const StopSignals signals(reactor);
+  const spillway::net::SignalSource signals(reactor, {SIGINT, SIGTERM},
+                                            [&reactor](int) { reactor.stop(); });
   Farm farm(reactor, config, clock.now());
   if (!farm.error().empty()) {
     fmt::print(stderr, "event=start_failed why=\"{}\"\n", farm.error());

@@ -295,6 +295,9 @@ void write_guards(const MetricSources& sources, MetricsPage& page) {
     page.gauge("spillway_exchange_dsp_in_flight_calls", "Calls and late answers of a DSP.",
                {{"dsp", dsp}, {"region", region}, {"path", path}},
                static_cast<double>(peek.in_flight));
+    page.gauge("spillway_exchange_dsp_concurrency_limit",
+               "Most calls of a DSP in flight at once, as the limiter has it; 0: no limit.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.limit);
   }
 }
 

@@ -25,12 +25,12 @@
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
 #include "app/exchange/metrics.h"
-#include "app/exchange/signals.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
 #include "base/time.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "net/signals.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -92,9 +92,9 @@ Service::Service(ExchangeConfig config, std::string config_path)
     : config_path_(std::move(config_path)),
       config_(std::make_shared<const ExchangeConfig>(std::move(config))),
       control_(clock_),
-      signals_(std::make_unique<SignalSource>(control_,
-                                              std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP},
-                                              static_cast<SignalSink&>(*this))),
+      signals_(std::make_unique<net::SignalSource>(
+          control_, std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP},
+          [this](int number) { on_signal(number); })),
       log_(static_cast<observe::Level>(config_->log_level)),
       recorder_(config_->recorder, config_->workers),
       registry_(config_->workers, random_seed()),

@@ -11,11 +11,11 @@
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
 #include "app/exchange/recorder.h"
-#include "app/exchange/signals.h"
 #include "app/exchange/worker.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/server.h"
+#include "net/signals.h"
 #include "net/timer_wheel.h"
 #include "observe/admin.h"
 #include "observe/log.h"
@@ -27,7 +27,7 @@ namespace spillway::app {
 /// reactor for the guards' ticks, the admin listener, signals and reloads.
 ///
 /// Thread rule: all of it on one thread. Ends when told by SIGTERM or SIGINT.
-class Service final : private net::Timer, private SignalSink {
+class Service final : private net::Timer {
  public:
   /// `config_path` is read again at each reload.
   Service(ExchangeConfig config, std::string config_path);
@@ -51,7 +51,7 @@ class Service final : private net::Timer, private SignalSink {
   [[nodiscard]] std::string metrics();
   void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
-  void on_signal(int number) override;
+  void on_signal(int number);
   void complain_of_recorder(base::Instant now);
   void begin_stop();
   [[nodiscard]] bool stopped_cleanly() const;
@@ -61,7 +61,7 @@ class Service final : private net::Timer, private SignalSink {
   std::string error_;
   net::OsClock clock_;
   net::Reactor control_;
-  std::unique_ptr<SignalSource> signals_;  // before whatever starts threads
+  std::unique_ptr<net::SignalSource> signals_;  // before whatever starts threads
   observe::Log log_;
   Recorder recorder_;
   resilience::Registry registry_;

@@ -8,9 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "app/command_line.h"
@@ -21,6 +18,7 @@
 #include "base/time.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
+#include "net/signals.h"
 #include "net/timer_wheel.h"
 #include "workload/arrivals.h"
 #include "workload/corpus.h"
@@ -90,46 +88,6 @@ class Progress final : private spillway::net::Timer {
   Duration every_;
 };
 
-/// The first SIGINT or SIGTERM ends the schedule, the report follows; the second ends the run.
-class StopSignals final : private spillway::net::ReadySink {
- public:
-  StopSignals(spillway::net::Reactor& reactor, Generator& generator)
-      : reactor_(reactor), generator_(generator) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    fd_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    reactor_.add(fd_, EPOLLIN, *this);
-  }
-
-  ~StopSignals() {
-    reactor_.remove(fd_, *this);
-    close(fd_);
-  }
-
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  void on_ready(uint32_t /*events*/) override {
-    signalfd_siginfo info{};
-    while (read(fd_, &info, sizeof info) > 0) {
-      if (seen_) {
-        reactor_.stop();
-      }
-      seen_ = true;
-      generator_.stop_early();
-    }
-  }
-
-  spillway::net::Reactor& reactor_;
-  Generator& generator_;
-  int fd_;
-  bool seen_ = false;
-};
-
 /// Empty and `settings` filled, or what is wrong.
 std::string settings_of(const Options& options, LoadSettings& settings) {
   const auto url = spillway::app::parse_http_url(options.target);
@@ -188,7 +146,15 @@ int load(const LoadSettings& settings, bool json, std::optional<Duration> every)
   spillway::net::Reactor reactor(clock);
   const auto corpus = spillway::workload::Corpus::generate({.seed = settings.seed});
   Generator generator(reactor, settings, corpus);
-  const StopSignals signals(reactor, generator);
+  // The first ends the schedule, the report follows; the second ends the run.
+  bool asked = false;
+  const spillway::net::SignalSource signals(reactor, {SIGINT, SIGTERM}, [&](int) {
+    if (asked) {
+      reactor.stop();
+    }
+    asked = true;
+    generator.stop_early();
+  });
   Progress progress(reactor, generator, every);
   print_capacity(settings);
   generator.start([&reactor] { reactor.stop(); });

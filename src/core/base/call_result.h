@@ -43,7 +43,8 @@ struct CallResult {
   size_t received_bytes = 0;  ///< Answer bytes, header included.
   Duration retry_after{};     ///< From `Retry-After`, clamped to [0, 5 min]; zero when absent.
   Instant started_at{};       ///< When the call was handed to `net`.
-  Instant ended_at{};         ///< When it was settled; `ended_at - started_at` is its time.
+  Instant ended_at{};         ///< When a whole answer could first have been read, else when the
+                              ///< call was settled; `ended_at - started_at` is its time.
   Duration connect_time{};    ///< Spent getting a connection; zero when one was waiting.
 
   [[nodiscard]] Duration elapsed() const { return ended_at - started_at; }

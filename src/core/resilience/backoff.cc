@@ -25,7 +25,10 @@ void Backoff::healthy(base::Duration spent) {
 }
 
 base::Duration Backoff::draw(base::Duration min, base::Duration max, base::Rng& rng) const {
-  const base::Duration wait = std::min(min * (int64_t{1} << level_), max);
+  return spread(std::min(min * (int64_t{1} << level_), max), rng);
+}
+
+base::Duration Backoff::spread(base::Duration wait, base::Rng& rng) {
   const double factor = rng.uniform(0.8, 1.2);
   return base::Duration(static_cast<int64_t>(static_cast<double>(wait.count()) * factor));
 }

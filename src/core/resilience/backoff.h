@@ -19,6 +19,9 @@ class Backoff {
 
   [[nodiscard]] base::Duration draw(base::Duration min, base::Duration max, base::Rng& rng) const;
 
+  /// wait · U[0.8, 1.2], whatever the level.
+  [[nodiscard]] static base::Duration spread(base::Duration wait, base::Rng& rng);
+
   [[nodiscard]] uint32_t level() const { return level_; }
 
  private:

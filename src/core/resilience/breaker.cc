@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/time.h"
+#include "resilience/classic.h"
+#include "resilience/classic_rules.h"
 #include "resilience/guard.h"
 #include "resilience/probe_slot.h"
 #include "resilience/ramp.h"
@@ -27,8 +30,17 @@ using base::Instant;
 
 constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kMaxOpen = std::chrono::minutes(5);
+/// After such a pause calls in flight are late because of us: their answers may just be unread.
+constexpr Duration kLateTick = std::chrono::milliseconds(500);
+constexpr Duration kCatchUp = std::chrono::milliseconds(100);
 /// Calls settled this near to each other make one burst.
 constexpr Duration kBurst = std::chrono::milliseconds(200);
+/// A failed round of probes is repeated so often, after a fifth of open_min, before it counts as a
+/// relapse: a sound leaf with a usual bad share of 20 % fails one round in ten.
+constexpr uint32_t kSecondLooks = 2;
+/// As many as the probe slot can count.
+constexpr uint32_t kMaxClassicProbes = 15;
+constexpr int kSecondLookPart = 5;
 
 std::string numbers(const Evidence& seen, std::string_view where, double threshold) {
   return Sentence()
@@ -47,7 +59,7 @@ std::string numbers(const Evidence& seen, std::string_view where, double thresho
 }  // namespace
 
 Breaker::Breaker(const Settings& settings, uint64_t seed, Instant now)
-    : settings_(settings), rng_(seed), now_(now) {
+    : settings_(settings), rng_(seed), now_(now), epoch_start_(now) {
   mode_ = settings_mode();
 }
 
@@ -61,6 +73,14 @@ double Breaker::admit_ratio() const {
 bool Breaker::healthy() const {
   const Evidence recent = evidence_of(slow_.sum());
   return state_ == State::kClosed && recent.bad_ratio() <= usual_.ratio();
+}
+
+void Breaker::set_settings(const Settings& settings) {
+  const bool same = settings.rules == settings_.rules && settings.classic == settings_.classic;
+  settings_ = settings;
+  if (!same && classic_probes_ == 0) {
+    classic_.reset();
+  }
 }
 
 std::optional<Move> Breaker::tick(Instant now, const Fold& fold, const ProbeRound& probes) {
@@ -100,7 +120,16 @@ void Breaker::take_in(const Fold& fold) {
   fast_.add(tick_);
   slow_.add(tick_);
   run_.advance(now_, fold.bads, fold.last_good);
-  bad_streak_ = fold.good == 0 ? bad_streak_ + fold.bad : run_.size();
+  bad_streak_ = fold.good == 0 ? bad_streak_ + fold.bad : run_.bad();
+  if (since_last_tick_ > kLateTick) {
+    resumed_ = now_;
+  }
+  const bool on_time = now_ - resumed_ >= kCatchUp;
+  overdue_ = on_time ? Tally{.bad = fold.overdue_calls, .burst = fold.overdue_burst} : Tally{};
+  overdue_calls_ = on_time ? fold.overdue : std::span<const BadCall>{};
+  if (classic() || classic_probes_ > 0) {
+    take_in_classic(fold);
+  }
 }
 
 std::optional<Move> Breaker::decide(const ProbeRound& probes) {
@@ -117,19 +146,31 @@ std::optional<Move> Breaker::decide(const ProbeRound& probes) {
   return std::nullopt;
 }
 
+bool Breaker::run_trips(const Evidence& fast) const {
+  return fast.calls < kFastCalls && run_.trips(usual_.run_length(), overdue_calls_);
+}
+
 std::optional<Move> Breaker::decide_closed() {
+  if (classic()) {
+    return decide_classic({}, "classic_window");
+  }
   const double threshold = usual_.threshold();
-  const Evidence fast = evidence_of(fast_.sum());
-  const Evidence slow = evidence_of(slow_.sum());
+  const auto with_overdue = [&](Tally settled) {
+    settled.add(overdue_);
+    return evidence_of(settled);
+  };
+  const Evidence fast = with_overdue(fast_.sum());
+  const Evidence slow = with_overdue(slow_.sum());
   if (r1_fast(fast, threshold)) {
-    return open("r1_fast", fast, numbers(fast, "in 2 s", threshold), false);
+    return open("r1_fast", fast, numbers(fast, "in 2 s", threshold), After::kTrip);
   }
   if (r2_slow(slow, threshold)) {
-    return open("r2_slow", slow, numbers(slow, "in 10 s", threshold), false);
+    return open("r2_slow", slow, numbers(slow, "in 10 s", threshold), After::kTrip);
   }
-  if (fast.calls < kFastCalls && run_.trips(usual_.run_length())) {
-    return open("r3_run", Evidence{.calls = run_.size(), .bad = run_.size()},
-                Sentence().number(run_.size()).text(" bad calls in a row").str(), false);
+  if (run_trips(fast)) {
+    const uint64_t run = run_.size() + overdue_.bad;
+    return open("r3_run", Evidence{.calls = run, .bad = run},
+                Sentence().number(run).text(" bad calls in a row").str(), After::kTrip);
   }
   if (slow.calls > 0) {
     backoff_.healthy(since_last_tick_);
@@ -148,7 +189,8 @@ std::optional<Move> Breaker::decide_open() {
                   : move_to(State::kHalfOpen, mode_, "open_elapsed", "the wait is over: probing");
 }
 
-std::optional<Move> Breaker::decide_half_open(const ProbeRound& probes) {
+/// The verdict of the slot's own rule.
+std::optional<Move> Breaker::judge_probes(const ProbeRound& probes) {
   const Evidence seen{.calls = probes.good + probes.bad, .bad = probes.bad};
   if (probes.says == ProbeRound::Says::kGood) {
     ramp_.start(now_);
@@ -165,13 +207,24 @@ std::optional<Move> Breaker::decide_half_open(const ProbeRound& probes) {
     return move;
   }
   if (probes.says == ProbeRound::Says::kBad) {
-    return open("probe_bad", seen, Sentence().number(probes.bad).text(" probes bad").str(), true);
+    const bool again = failed_rounds_ < kSecondLooks;
+    return open("probe_bad", seen, Sentence().number(probes.bad).text(" probes bad").str(),
+                again ? After::kSecondLook : After::kRelapse);
   }
-  if (now_ - round_start_ < kRoundTimeout) {
-    return std::nullopt;
+  return std::nullopt;
+}
+
+std::optional<Move> Breaker::decide_half_open(const ProbeRound& probes) {
+  auto verdict =
+      classic_probes_ > 0 ? decide_classic("probes_good", "probe_bad") : judge_probes(probes);
+  if (verdict || now_ - round_start_ < kRoundTimeout) {
+    return verdict;
   }
-  if (probes.sent && !probes.settled) {
-    return open("probe_timeout", seen, "a probe was sent and nothing came back in 5 s", true);
+  const bool decided = probes.says != ProbeRound::Says::kUndecided;
+  if (decided || (probes.sent && !probes.settled)) {
+    const Evidence seen{.calls = probes.good + probes.bad, .bad = probes.bad};
+    return open("probe_timeout", seen, "a probe was sent and nothing came back in 5 s",
+                After::kRelapse);
   }
   round_start_ = now_;
   rearmed_ = true;
@@ -181,10 +234,11 @@ std::optional<Move> Breaker::decide_half_open(const ProbeRound& probes) {
 
 std::optional<Move> Breaker::decide_ramping() {
   const double threshold = usual_.threshold();
-  const Evidence fast = evidence_of(fast_.sum());
-  if (fast.calls < kFastCalls && run_.trips(usual_.run_length())) {
-    return open("r3_run", Evidence{.calls = run_.size(), .bad = run_.size()},
-                Sentence().number(run_.size()).text(" bad calls in a row in the ramp").str(), true);
+  if (run_trips(evidence_of(fast_.sum()))) {
+    const uint64_t run = run_.size() + overdue_.bad;
+    return open("r3_run", Evidence{.calls = run, .bad = run},
+                Sentence().number(run).text(" bad calls in a row in the ramp").str(),
+                After::kRelapse);
   }
   const Ramp::Says says = ramp_.advance(now_, settings_.ramp, tick_, usual_.ratio(), threshold);
   if (says == Ramp::Says::kGoOn) {
@@ -192,7 +246,8 @@ std::optional<Move> Breaker::decide_ramping() {
   }
   const Evidence step = evidence_of(ramp_.step_tally());
   if (says == Ramp::Says::kReopen) {
-    return open("ramp_bad", step, numbers(step, "in this step of the ramp", threshold), true);
+    return open("ramp_bad", step, numbers(step, "in this step of the ramp", threshold),
+                After::kRelapse);
   }
   Move move = move_to(State::kClosed, mode_, "ramp_done", "full traffic held for a step");
   move.calls = step.calls;
@@ -201,11 +256,15 @@ std::optional<Move> Breaker::decide_ramping() {
 }
 
 Move Breaker::open(std::string_view rule, const Evidence& seen, const std::string& what,
-                   bool relapse) {
-  if (relapse) {
+                   After after) {
+  if (after == After::kRelapse) {
     backoff_.relapse();
   }
-  const Duration wait = backoff_.draw(settings_.open_min, settings_.open_max, rng_);
+  failed_rounds_ = after == After::kSecondLook ? failed_rounds_ + 1 : 0;
+  const Duration wait = classic() ? classic_wait(settings_.classic, ++attempt_, rng_)
+                        : after == After::kSecondLook
+                            ? backoff_.spread(settings_.open_min / kSecondLookPart, rng_)
+                            : backoff_.draw(settings_.open_min, settings_.open_max, rng_);
   open_since_ = now_;
   open_until_ = now_ + wait;
   Move move = move_to(State::kOpen, mode_, rule,
@@ -226,6 +285,17 @@ Move Breaker::move_to(State state, Mode mode, std::string_view rule, std::string
   state_ = state;
   mode_ = mode;
   ++epoch_;
+  epoch_start_ = now_;
+  classic_.reset();
+  classic_probes_ = 0;
+  if (state == State::kHalfOpen && classic()) {
+    ClassicRules round = settings_.classic;
+    round.half_open_calls = std::clamp(round.half_open_calls, 1U, kMaxClassicProbes);
+    classic_ = ClassicWindow::half_open(round);
+    classic_probes_ = classic_->min_calls();
+  } else if (state == State::kClosed) {
+    attempt_ = 0;
+  }
   fast_.clear();
   slow_.clear();
   run_.clear();
@@ -255,7 +325,7 @@ State Breaker::enter(Mode mode) {
   if (mode == Mode::kForcedOpen) {
     return State::kOpen;
   }
-  if (mode_ == Mode::kForcedOpen && mode != Mode::kDisabled) {
+  if (mode_ == Mode::kForcedOpen && mode != Mode::kDisabled && !classic()) {
     ramp_.start(now_);
     return State::kRamping;
   }

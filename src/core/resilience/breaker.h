@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "resilience/backoff.h"
+#include "resilience/classic.h"
 #include "resilience/guard.h"
 #include "resilience/probe_slot.h"
 #include "resilience/ramp.h"
@@ -24,11 +25,18 @@ struct Fold {
   uint64_t good = 0;
   uint64_t bad = 0;
   uint64_t overload = 0;
-  uint64_t resets = 0;  ///< Of the bad ones.
+  uint64_t resets = 0;     ///< Of the bad ones.
+  uint64_t slow = 0;       ///< Of the bad ones: slow answers and timeouts.
+  uint64_t slow_only = 0;  ///< Of the slow ones: those that were no failure.
   /// Bad calls one by one, in any order. May lack some when there were more than 32 a worker:
   /// the run rule does not judge such volumes.
   std::span<const BadCall> bads;
   base::Instant last_good = base::Instant::min();
+  /// In flight past their slow line: by the time they passed it, 12 at most for each. They are bad
+  /// unless they end neutral; `ended` is when they passed it and `started` no later than they did.
+  std::span<const BadCall> overdue;
+  uint64_t overdue_calls = 0;  ///< All of them.
+  uint64_t overdue_burst = 0;  ///< Most that passed it within 200 ms.
 };
 
 /// A change of state or mode and why.
@@ -51,8 +59,12 @@ struct Move {
 /// The epoch rises by one with every move, and with nothing else. Windows begin empty in each
 /// epoch. Disabled counts and never moves; shadow moves like enforce.
 ///
+/// By `rules: classic` a ClassicWindow decides when closed and half-open, the wait is
+/// classic_wait, and there is no ramp.
+///
 /// One thread. Time that goes back is taken as standing still; a late tick makes one move at most.
-/// Memory: fixed, about 2 kB. Source: shared notes on resilience 3.0, 3.3, 3.4.
+/// Memory: fixed, about 2 kB, and 16 bytes a bucket of a classic window. Source: shared notes on
+/// resilience 3.0, 3.3, 3.4.
 class Breaker {
  public:
   Breaker(const Settings& settings, uint64_t seed, base::Instant now);
@@ -64,8 +76,10 @@ class Breaker {
   std::optional<Move> override_mode(base::Instant now, Mode mode, base::Instant until,
                                     std::string_view why);
 
-  /// Keeps windows, state, back-off and baseline. A change of enforcement moves at the next tick.
-  void set_settings(const Settings& settings) { settings_ = settings; }
+  /// Keeps windows, state, back-off and baseline; a classic window begins anew when its rules
+  /// change. A change of enforcement moves at the next tick, a half-open round ends under the rules
+  /// it began with.
+  void set_settings(const Settings& settings);
 
   [[nodiscard]] State state() const { return state_; }
 
@@ -89,17 +103,33 @@ class Breaker {
   /// The probe round was armed anew in this tick, in the same epoch.
   [[nodiscard]] bool rearmed() const { return rearmed_; }
 
+  /// The half-open round is judged by the classic window: it wants this many probes. 0: it is not.
+  [[nodiscard]] uint32_t classic_probes() const { return classic_probes_; }
+
+  /// When the epoch began.
+  [[nodiscard]] base::Instant epoch_start() const { return epoch_start_; }
+
   /// A whole round went by without a probe although the leaf waits for one: be less choosy.
   [[nodiscard]] bool starved() const { return starved_; }
 
  private:
+  /// What an opening follows: a trip out of closed, a failed round that is looked at again soon, or
+  /// a relapse.
+  enum class After : uint8_t { kTrip, kSecondLook, kRelapse };
+
+  [[nodiscard]] bool classic() const { return settings_.rules == Settings::Rules::kClassic; }
+
   void take_in(const Fold& fold);
+  void take_in_classic(const Fold& fold);
   std::optional<Move> decide(const ProbeRound& probes);
   std::optional<Move> decide_closed();
   std::optional<Move> decide_open();
   std::optional<Move> decide_half_open(const ProbeRound& probes);
   std::optional<Move> decide_ramping();
-  Move open(std::string_view rule, const Evidence& seen, const std::string& what, bool relapse);
+  std::optional<Move> decide_classic(std::string_view fine, std::string_view too_bad);
+  std::optional<Move> judge_probes(const ProbeRound& probes);
+  [[nodiscard]] bool run_trips(const Evidence& fast) const;
+  Move open(std::string_view rule, const Evidence& seen, const std::string& what, After after);
   Move move_to(State state, Mode mode, std::string_view rule, std::string reason);
   [[nodiscard]] Mode settings_mode() const;
   State enter(Mode mode);
@@ -124,13 +154,21 @@ class Breaker {
   };
 
   std::vector<Settled> recent_;
-  Tally tick_;  ///< What the current tick folded.
+  Tally tick_;     ///< What the current tick folded.
+  Tally overdue_;  ///< In flight past the slow line at this tick: as good as bad.
+  std::span<const BadCall> overdue_calls_;
+  base::Instant resumed_{};  ///< When ticks last came back after a pause.
   BadRun run_;
+  std::optional<ClassicWindow> classic_;
+  uint32_t classic_probes_ = 0;
+  uint32_t attempt_ = 0;  ///< Openings by classic rules since it was closed.
   BadRatioBaseline usual_;
   uint64_t bad_streak_ = 0;
   base::Duration since_last_tick_{};
 
   Backoff backoff_;
+  uint32_t failed_rounds_ = 0;  ///< Since the last relapse or trip.
+  base::Instant epoch_start_{};
   base::Instant open_since_{};
   base::Instant open_until_{};
   base::Instant round_start_{};

@@ -66,9 +66,13 @@ std::string_view to_string(Mode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 
-bool Guard::Body::take_slot(uint32_t cap) {
-  // Counted first, checked after: never over the cap at any interleaving.
-  if (in_flight.fetch_add(1, kRelaxed) < static_cast<int64_t>(cap)) {
+bool Guard::Body::take_slot(Decision& made, uint32_t limit) {
+  // Counted first, checked after: never over the limit at any interleaving.
+  const int64_t before = in_flight.fetch_add(1, kRelaxed);
+  if (before < static_cast<int64_t>(limit)) {
+    made.slot = true;
+    made.uncongested =
+        before < std::max<int64_t>(limit >> published.uncongested_shift.load(kRelaxed), 2);
     return true;
   }
   in_flight.fetch_sub(1, kRelaxed);
@@ -104,8 +108,10 @@ bool Guard::Body::explore(const Attempt& attempt) {
          explored_ns.compare_exchange_strong(last, now_ns, kRelaxed);
 }
 
-/// The gates that stand in every state: remaining time, slot, contracts.
-inline Decision Guard::Body::pass_gates(const Attempt& attempt, bool may_explore) {
+/// The gates that stand in every state: remaining time, slot, contracts. Inlined, or the decision
+/// would be built in memory by bytes and read by words, which costs a quarter of the whole call.
+[[gnu::always_inline]] inline Decision Guard::Body::pass_gates(const Attempt& attempt,
+                                                               bool may_explore) {
   Decision made;
   if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) [[unlikely]] {
     if (!may_explore || !explore(attempt)) {
@@ -113,12 +119,9 @@ inline Decision Guard::Body::pass_gates(const Attempt& attempt, bool may_explore
     }
     made.how = Admitted::kExplore;
   }
-  const uint32_t cap = published.max_in_flight.load(kRelaxed);
-  if (cap != 0) {
-    if (!take_slot(cap)) {
-      return refuse(Refusal::kConcurrency);
-    }
-    made.slot = true;
+  const uint32_t limit = published.limit.load(kRelaxed);
+  if (limit != 0 && !take_slot(made, limit)) {
+    return refuse(Refusal::kConcurrency);
   }
   if (published.has_qps.load(kRelaxed)) {
     if (!take_tokens(attempt.now)) {
@@ -181,12 +184,19 @@ inline std::expected<Permit, Refusal> Guard::give(uint32_t worker, const Attempt
   permit.worker_ = worker;
   permit.lease_ = made.lease;
   permit.slot_ = made.slot;
+  permit.uncongested_ = made.uncongested;
   permit.started_ = attempt.now;
   permit.terms_.offered = attempt.offered;
   permit.terms_.fair = Duration(body.published.fair_ns.load(kRelaxed));
   permit.terms_.slow_after = Duration(slow);
   permit.terms_.how = made.how;
   permit.terms_.epoch = epoch;
+  const bool blamed = made.how == Admitted::kNormal || made.how == Admitted::kRamp;
+  if (blamed && attempt.offered >= permit.terms_.fair && slow < OverdueRing::kHorizonNs) {
+    permit.watched_ = true;
+    permit.due_ = OverdueRing::bucket_of(attempt.now.time_since_epoch().count() + slow);
+    shard.in_flight.add(permit.due_);
+  }
   base::Counter& admitted = shard.admitted[static_cast<size_t>(made.how)];
   admitted.add();
   if (made.how <= Admitted::kRamp && sampled(admitted.value())) {
@@ -220,27 +230,48 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
   return give(worker, attempt, made, word.epoch());
 }
 
-void Guard::Body::record(Shard& shard, const Terms& terms, Instant started, Instant now,
-                         Outcome outcome) {
+[[gnu::always_inline]] inline void Guard::Body::record(Shard& shard, const Terms& terms,
+                                                       Instant started, Instant now,
+                                                       Outcome outcome) {
   const StateWord word(published.word.load(std::memory_order_acquire));
-  if (word.epoch() != terms.epoch) {
+  if (word.epoch() != terms.epoch) [[unlikely]] {
     shard.late.add();
     return;
   }
+  if (outcome == Outcome::kOk) [[likely]] {
+    shard.last_good_ns.store(now.time_since_epoch().count(), kRelaxed);
+    shard.good.add(terms.epoch);
+    return;
+  }
+  record_trouble(shard, terms, started, now, outcome);
+}
+
+void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant started, Instant now,
+                                 Outcome outcome) {
   switch (verdict_of(outcome)) {
     case Verdict::kGood:
-      shard.last_good_ns.store(now.time_since_epoch().count(), kRelaxed);
-      shard.good.add(terms.epoch);
-      return;
     case Verdict::kBad:
       shard.bad_calls.push({.started = started, .ended = now, .epoch = terms.epoch});
       if (outcome == Outcome::kReset) {
         shard.resets.add(terms.epoch);
       }
+      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow) {
+        shard.slow_only.add(terms.epoch);
+      }
+      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow ||
+          outcome == Outcome::kTimeout) {
+        shard.slow.add(terms.epoch);
+      }
+      if (outcome == Outcome::kTimeout) {
+        shard.timeouts.add();
+      }
       shard.bad.add(terms.epoch);
       return;
     case Verdict::kOverload:
+      shard.bad_calls.push(
+          {.started = started, .ended = now, .epoch = terms.epoch, .overload = true});
       shard.overload.add(terms.epoch);
+      shard.overloads.add();
       return;
     case Verdict::kNeutral:
       return;
@@ -253,17 +284,26 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   Guard::Body& body = *guard->body_;
   Shard& shard = body.published.shards[worker_];
   shard.outcomes[static_cast<size_t>(outcome)].add();
+  if (watched_) {
+    shard.in_flight.remove(due_);
+  }
   if (terms_.how == Admitted::kProbe) {
     const Verdict verdict = verdict_of(outcome);
     const bool bad = verdict == Verdict::kOverload;
     body.probes.settle(terms_.epoch, lease_, bad ? Verdict::kBad : verdict);
+    if (body.records_probes.load(kRelaxed)) {
+      body.record(shard, terms_, started_, now, outcome);
+    }
   } else if (terms_.how == Admitted::kNormal || terms_.how == Admitted::kRamp) {
     body.record(shard, terms_, started_, now, outcome);
   }
   if (is_latency(outcome)) {
     shard.latencies.record(now - started_);
+    if (uncongested_) {
+      shard.uncongested.record(now - started_);
+    }
   }
-  return Tail(guard, worker_, slot_);
+  return Tail(guard, worker_, slot_, uncongested_);
 }
 
 void Permit::abandon() { finish(started_, Outcome::kAbandoned); }
@@ -277,6 +317,9 @@ Permit& Permit::operator=(Permit&& other) noexcept {
     worker_ = other.worker_;
     lease_ = other.lease_;
     slot_ = other.slot_;
+    uncongested_ = other.uncongested_;
+    due_ = other.due_;
+    watched_ = other.watched_;
     started_ = other.started_;
     terms_ = other.terms_;
   }
@@ -289,6 +332,7 @@ Tail& Tail::operator=(Tail&& other) noexcept {
     guard_ = std::exchange(other.guard_, nullptr);
     worker_ = other.worker_;
     slot_ = other.slot_;
+    uncongested_ = other.uncongested_;
   }
   return *this;
 }
@@ -307,6 +351,9 @@ void Tail::settle(Duration latency) {
   if (guard_ != nullptr) {
     Shard& shard = guard_->body_->published.shards[worker_];
     shard.latencies.record(latency);
+    if (uncongested_) {
+      shard.uncongested.record(latency);
+    }
     shard.late_answers.add();
     release();
   }

@@ -67,7 +67,10 @@ class Tail {
   Tail() = default;
 
   Tail(Tail&& other) noexcept
-      : guard_(std::exchange(other.guard_, nullptr)), worker_(other.worker_), slot_(other.slot_) {}
+      : guard_(std::exchange(other.guard_, nullptr)),
+        worker_(other.worker_),
+        slot_(other.slot_),
+        uncongested_(other.uncongested_) {}
 
   Tail& operator=(Tail&& other) noexcept;
   Tail(const Tail&) = delete;
@@ -85,13 +88,15 @@ class Tail {
  private:
   friend class Permit;
 
-  Tail(Guard* guard, uint32_t worker, bool slot) : guard_(guard), worker_(worker), slot_(slot) {}
+  Tail(Guard* guard, uint32_t worker, bool slot, bool uncongested)
+      : guard_(guard), worker_(worker), slot_(slot), uncongested_(uncongested) {}
 
   void release();
 
   Guard* guard_ = nullptr;
   uint32_t worker_ = 0;
-  bool slot_ = false;  ///< Holds one of max_in_flight.
+  bool slot_ = false;         ///< Holds one of the limit.
+  bool uncongested_ = false;  ///< Begun while few calls were in flight.
 };
 
 /// The right to make one call. Move-only, settled exactly once; destruction without `finish` is the
@@ -105,6 +110,9 @@ class Permit {
         worker_(other.worker_),
         lease_(other.lease_),
         slot_(other.slot_),
+        uncongested_(other.uncongested_),
+        due_(other.due_),
+        watched_(other.watched_),
         started_(other.started_),
         terms_(other.terms_) {}
 
@@ -133,6 +141,9 @@ class Permit {
   uint32_t worker_ = 0;
   uint32_t lease_ = 0;  ///< Of a probe.
   bool slot_ = false;
+  bool uncongested_ = false;
+  uint8_t due_ = 0;  ///< Bucket of the overdue ring, when watched_.
+  bool watched_ = false;
   base::Instant started_{};
   Terms terms_;
 };
@@ -161,6 +172,7 @@ struct Peek {
   uint32_t epoch = 0;
   double admit_ratio = 1.0;  ///< Share of calls the state admits now: ramp step, 0 when open.
   int64_t in_flight = 0;     ///< Permits and Tails alive.
+  uint32_t limit = 0;        ///< Of calls in flight, as it is now; 0: none.
   base::Duration p50{};      ///< Frozen baselines; zero until enough latencies are known.
   base::Duration p90{};
   base::Duration median_offered{};

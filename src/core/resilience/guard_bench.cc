@@ -2,12 +2,16 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "base/time.h"
+#include "resilience/classic.h"
+#include "resilience/classic_rules.h"
 #include "resilience/guard.h"
+#include "resilience/limiter.h"
 #include "resilience/outcome.h"
 #include "resilience/settings.h"
 
@@ -73,7 +77,33 @@ BENCHMARK(closed)
     ->Setup([](const benchmark::State&) { set_up({.max_in_flight = 0}, false); })
     ->Threads(1)
     ->Threads(2)
+    ->Threads(4)
     ->UseRealTime();
+
+void closed_by_classic_rules(benchmark::State& state) { admit_and_finish(state); }
+
+BENCHMARK(closed_by_classic_rules)
+    ->Setup([](const benchmark::State&) {
+      set_up({.rules = Settings::Rules::kClassic, .max_in_flight = 0}, false);
+    })
+    ->Threads(1)
+    ->Threads(2)
+    ->UseRealTime();
+
+/// The breaker that decides on every event; one thread, no guard around it.
+void classic_breaker_alone(benchmark::State& state) {
+  ClassicBreaker breaker(ClassicRules{}, 1);
+  base::Instant now = kStart;
+  for (auto _ : state) {
+    if (const auto place = breaker.acquire(now)) {
+      breaker.finish(now + 61ms, *place, ClassicBreaker::Result::kOk, 61ms);
+    }
+    now += 1us;
+  }
+  benchmark::DoNotOptimize(breaker.window().total());
+}
+
+BENCHMARK(classic_breaker_alone);
 
 void refused_open(benchmark::State& state) { admit_and_finish(state); }
 
@@ -86,10 +116,45 @@ BENCHMARK(refused_open)
 void closed_with_in_flight_cap(benchmark::State& state) { admit_and_finish(state); }
 
 BENCHMARK(closed_with_in_flight_cap)
-    ->Setup([](const benchmark::State&) { set_up({.max_in_flight = 512}, false); })
+    ->Setup([](const benchmark::State&) {
+      set_up({.max_in_flight = 512, .limiter = LimiterSettings::Algorithm::kNone}, false);
+    })
     ->Threads(1)
     ->Threads(2)
+    ->Threads(4)
     ->UseRealTime();
+
+void closed_with_limiter(benchmark::State& state) { admit_and_finish(state); }
+
+BENCHMARK(closed_with_limiter)
+    ->Setup([](const benchmark::State&) { set_up({}, false); })
+    ->Threads(1)
+    ->Threads(2)
+    ->Threads(4)
+    ->UseRealTime();
+
+/// 64 guards, each thread through all of them from another start.
+void closed_with_limiter_on_many_keys(benchmark::State& state) {
+  static std::vector<std::unique_ptr<Guard>> guards;
+  if (state.thread_index() == 0) {
+    guards.clear();
+    for (int i = 0; i < 64; ++i) {
+      guards.push_back(
+          std::make_unique<Guard>("dsp/eu/" + std::to_string(i), Settings{}, 4, 1, kStart));
+    }
+  }
+  const auto worker = static_cast<uint32_t>(state.thread_index());
+  uint64_t hash = worker * 17;
+  for (auto _ : state) {
+    auto permit = guards[++hash % 64]->admit(
+        worker, {.now = kStart + 2s, .offered = 300ms, .request_hash = hash});
+    if (permit) {
+      permit->finish(kStart + 2s + 61ms, Outcome::kOk);
+    }
+  }
+}
+
+BENCHMARK(closed_with_limiter_on_many_keys)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 
 void closed_with_cap_and_qps(benchmark::State& state) { admit_and_finish(state); }
 

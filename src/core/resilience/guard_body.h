@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "resilience/breaker.h"
 #include "resilience/guard.h"
 #include "resilience/latency.h"
+#include "resilience/limiter.h"
+#include "resilience/limiter_window.h"
 #include "resilience/log_buckets.h"
 #include "resilience/probe_slot.h"
 #include "resilience/rate.h"
@@ -29,9 +32,11 @@ struct alignas(64) Published {
   std::atomic<int64_t> slow_p90_ns{0};  ///< 1.5 × baseline p90.
   std::atomic<int64_t> slow_floor_ns{0};
   std::atomic<int64_t> slow_ceiling_ns{0};
-  std::atomic<uint32_t> max_in_flight{0};
+  std::atomic<uint32_t> limit{0};    ///< Of calls in flight; 0: none.
   std::atomic<bool> has_qps{false};  ///< Some contract is in force: the leaf's or the shared one.
-  Shard* shards = nullptr;           ///< By worker; set once.
+  /// A call that begins with at most limit / 2^this in flight is uncongested.
+  std::atomic<uint8_t> uncongested_shift{1};
+  Shard* shards = nullptr;  ///< By worker; set once.
 };
 
 static_assert(sizeof(Published) == 64);
@@ -42,6 +47,7 @@ struct Decision {
   Refusal refusal = Refusal::kCircuitOpen;
   Admitted how = Admitted::kNormal;
   bool slot = false;
+  bool uncongested = false;
   bool token = false;
   uint32_t lease = 0;
 };
@@ -52,8 +58,14 @@ struct Read {
   uint64_t bad = 0;
   uint64_t overload = 0;
   uint64_t resets = 0;
+  uint64_t slow = 0;
+  uint64_t slow_only = 0;
   uint64_t answers = 0;
   uint64_t silent = 0;
+  uint64_t timeouts = 0;
+  uint64_t overloads = 0;
+  uint64_t concurrency_refused = 0;
+  std::array<uint32_t, LogBuckets::kCount> uncongested{};
   std::array<uint32_t, LogBuckets::kCount> latencies{};
   std::array<uint32_t, LogBuckets::kCount> offered{};
 };
@@ -66,15 +78,22 @@ struct Guard::Body {
   [[gnu::noinline]] Decision decide(StateWord word, const Attempt& attempt);
   Decision pass_gates(const Attempt& attempt, bool may_explore);
   [[gnu::noinline]] bool explore(const Attempt& attempt);
-  bool take_slot(uint32_t cap);
+  bool take_slot(Decision& made, uint32_t limit);
   bool take_tokens(base::Instant now);
   void give_back_tokens();
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
               Outcome outcome);
+  [[gnu::noinline]] void record_trouble(Shard& shard, const Terms& terms, base::Instant started,
+                                        base::Instant now, Outcome outcome);
 
   // Tick: guard_tick.cc.
   Fold fold_calls();
+  void fold_overdue(Fold& fold);
   void fold_latencies(base::Instant now);
+  void watch_in_flight();
+  void fold_limiter(base::Instant now);
+  void make_limiter();
+  void publish_limit();
   void publish_settings();
   void publish_contracts();
   void publish_terms();
@@ -84,11 +103,12 @@ struct Guard::Body {
   void moved(const Move& move, base::Instant now, std::vector<Transition>& out);
 
   Published published;
-  alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of max_in_flight.
+  alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of the limit.
   alignas(64) QpsContract qps;
   alignas(64) ProbeSlot probes;
-  std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
-  std::atomic<int64_t> explored_ns;        ///< When the time-driven exploration last went.
+  std::atomic<int64_t> probe_needs_ns{0};   ///< A probe is offered at least this.
+  std::atomic<bool> records_probes{false};  ///< A probe counts in the window too: classic rounds.
+  std::atomic<int64_t> explored_ns;         ///< When the time-driven exploration last went.
   std::vector<Shard> shards;
   QpsContract* const shared_qps;  ///< Of the dependency; may be null.
   const uint64_t leaf_hash;
@@ -103,8 +123,12 @@ struct Guard::Body {
   // The ticking thread's own.
   Breaker breaker;
   LatencyBaseline baseline;
+  std::unique_ptr<Limiter> limiter;  ///< Null: the cap alone.
+  LimiterSettings::Algorithm limiter_kind = LimiterSettings::Algorithm::kNone;
+  LimiterWindowBuilder limiter_window;
   std::vector<Read> reads;
   std::vector<BadCall> bads;
+  std::vector<BadCall> overdue;
   base::Instant last_tick;
   base::Instant next_latency_fold;
 };

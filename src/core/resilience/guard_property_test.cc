@@ -194,6 +194,12 @@ class Play {
   }
 
   void tick(const Step& step) {
+    // Past its slow line a call is no longer good or neutral, in flight or ended.
+    if (twist_ == Twist::kNeutralOnly || twist_ == Twist::kGoodOnly) {
+      while (!calls_.empty()) {
+        finish(step);
+      }
+    }
     now_ += step.pick % 16 == 0 ? step.amount * 100ms : 100ms;
     guard_.tick(now_, log_);
     if (twist_ == Twist::kTimeGoesBack) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -38,6 +39,13 @@ T news(T& read, T now) {
   return now - std::exchange(read, now);
 }
 
+/// The same, but no more than `most`: what is left is news of the next tick.
+uint64_t news_up_to(uint64_t most, uint64_t& read, uint64_t now) {
+  const uint64_t taken = std::min(most, now - read);
+  read += taken;
+  return taken;
+}
+
 uint64_t outcome_count(const Shard& shard, Outcome outcome) {
   return shard.outcomes[static_cast<size_t>(outcome)].value();
 }
@@ -53,6 +61,7 @@ Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, 
       leaf_hash(base::hash64(leaf)),
       key(std::move(leaf)),
       breaker(settings, base::combine64(seed, leaf_hash), now),
+      limiter_window(now),
       reads(workers),
       last_tick(now),
       next_latency_fold(now) {
@@ -74,12 +83,16 @@ Fold Guard::Body::fold_calls() {
     Read& read = reads[i];
     fold.good += news(read.good, shard.good.count(epoch));
     fold.resets += news(read.resets, shard.resets.count(epoch));
-    fold.bad += news(read.bad, shard.bad.count(epoch));
+    const uint64_t bad = news(read.bad, shard.bad.count(epoch));
+    const uint64_t slow = news_up_to(bad, read.slow, shard.slow.count(epoch));
+    fold.slow_only += news_up_to(slow, read.slow_only, shard.slow_only.count(epoch));
+    fold.slow += slow;
+    fold.bad += bad;
     fold.overload += news(read.overload, shard.overload.count(epoch));
     fold.last_good = std::max(fold.last_good, Instant(Duration(shard.last_good_ns.load(kRelaxed))));
     shard.bad_calls.drain([&](const BadCallRing::Entry& call) {
       if (call.epoch == epoch) {
-        bads.push_back({.started = call.started, .ended = call.ended});
+        bads.push_back({.started = call.started, .ended = call.ended, .overload = call.overload});
       }
     });
     answers += news(read.answers, shard.late_answers.value() + outcome_count(shard, Outcome::kOk) +
@@ -90,8 +103,41 @@ Fold Guard::Body::fold_calls() {
   }
   fold.resets = std::min(fold.resets, fold.bad);
   fold.bads = bads;
+  fold_overdue(fold);
   baseline.note_silence(last_tick, answers, silent);
   return fold;
+}
+
+/// Calls of an earlier epoch have passed their slow line, which is never later than the ceiling,
+/// before `from`.
+void Guard::Body::fold_overdue(Fold& fold) {
+  constexpr auto kBuckets = static_cast<size_t>(OverdueRing::kBuckets);
+  constexpr uint32_t kShown = 12;
+  constexpr size_t kBurstBuckets = 3;
+  const Duration ceiling = breaker.settings().slow_ceiling;
+  const Instant from = breaker.epoch_start() + ceiling;
+  std::array<uint32_t, kBuckets> counts{};
+  std::array<Instant, kBuckets> due{};
+  for (const Shard& shard : shards) {
+    shard.in_flight.overdue(from, last_tick, [&](Instant at, uint32_t calls) {
+      const auto index = static_cast<size_t>(
+          (at.time_since_epoch().count() >> OverdueRing::kWidthBits) & (OverdueRing::kBuckets - 1));
+      counts[index] += calls;
+      due[index] = at;
+    });
+  }
+  overdue.clear();
+  for (size_t i = 0; i < kBuckets; ++i) {
+    uint64_t burst = 0;
+    for (size_t k = 0; k < kBurstBuckets; ++k) {
+      burst += counts[(i + k) % kBuckets];
+    }
+    fold.overdue_calls += counts[i];
+    fold.overdue_burst = std::max(fold.overdue_burst, burst);
+    overdue.insert(overdue.end(), std::min(counts[i], kShown),
+                   BadCall{.started = due[i] - ceiling, .ended = due[i]});
+  }
+  fold.overdue = overdue;
 }
 
 void Guard::Body::fold_latencies(Instant now) {
@@ -99,6 +145,9 @@ void Guard::Body::fold_latencies(Instant now) {
     for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
       if (const auto count = news(reads[i].latencies[bucket], shards[i].latencies.count(bucket))) {
         baseline.add_latency(bucket, count);
+        if (limiter != nullptr) {
+          limiter_window.add_latencies(bucket, count, false);
+        }
       }
       if (const auto count = news(reads[i].offered[bucket], shards[i].offered.count(bucket))) {
         baseline.add_offered(bucket, count);
@@ -110,9 +159,13 @@ void Guard::Body::fold_latencies(Instant now) {
 
 void Guard::Body::publish_settings() {
   const Settings& settings = breaker.settings();
-  published.slow_floor_ns.store(settings.slow_floor.count(), kRelaxed);
-  published.slow_ceiling_ns.store(settings.slow_ceiling.count(), kRelaxed);
-  published.max_in_flight.store(settings.max_in_flight, kRelaxed);
+  const bool classic = settings.rules == Settings::Rules::kClassic;
+  const Duration floor = classic ? settings.classic.slow : settings.slow_floor;
+  const Duration ceiling = classic ? settings.classic.slow : settings.slow_ceiling;
+  published.slow_floor_ns.store(floor.count(), kRelaxed);
+  published.slow_ceiling_ns.store(ceiling.count(), kRelaxed);
+  make_limiter();
+  publish_limit();
   qps.set_qps(settings.qps);
   publish_contracts();
 }
@@ -151,6 +204,12 @@ void Guard::Body::publish_word() {
 }
 
 void Guard::Body::arm_probes() {
+  const uint32_t wanted = breaker.classic_probes();
+  records_probes.store(wanted > 0, kRelaxed);
+  if (wanted > 0) {
+    probes.arm_count(breaker.epoch(), std::min(wanted, 15U));
+    return;
+  }
   const Settings& settings = breaker.settings();
   const uint32_t of = std::clamp(settings.probes_of, 1U, 8U);
   const uint32_t good = std::clamp(settings.probes_good, 1U, of);
@@ -184,7 +243,13 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
     probes.disarm(breaker.epoch());
   }
   for (Read& read : reads) {
-    read.good = read.bad = read.overload = read.resets = 0;
+    read.good = read.bad = read.overload = read.resets = read.slow = read.slow_only = 0;
+  }
+  const bool was_open = move.from_state == State::kOpen || move.from_state == State::kHalfOpen;
+  const bool back = breaker.state() == State::kRamping || breaker.state() == State::kClosed;
+  if (limiter != nullptr && was_open && back) {
+    limiter->restart();
+    publish_limit();
   }
   out.push_back(transition(move, now));
 }
@@ -199,10 +264,12 @@ void Guard::tick(Instant now, std::vector<Transition>& out) {
   Body& body = *body_;
   body.last_tick = std::max(body.last_tick, now);
   const Fold fold = body.fold_calls();
+  body.watch_in_flight();
   const auto move = body.breaker.tick(body.last_tick, fold, body.probes.round());
   if (body.last_tick >= body.next_latency_fold) {
     body.next_latency_fold = body.last_tick + kLatencyFoldEvery;
     body.fold_latencies(body.last_tick);
+    body.fold_limiter(body.last_tick);
   }
   if (move) {
     body.moved(*move, body.last_tick, out);
@@ -248,6 +315,7 @@ Peek Guard::peek() const {
       seen.in_flight += static_cast<int64_t>(admitted.value());
     }
   }
+  seen.limit = body.published.limit.load(kRelaxed);
   seen.p50 = Duration(body.p50_ns.load(kRelaxed));
   seen.p90 = Duration(body.p90_ns.load(kRelaxed));
   seen.median_offered = Duration(body.median_offered_ns.load(kRelaxed));

@@ -59,6 +59,13 @@ void ProbeSlot::arm(uint32_t epoch, uint32_t good, uint32_t of, uint32_t bad) {
   word_.store(Slot{.epoch = epoch}.bits());
 }
 
+void ProbeSlot::arm_count(uint32_t epoch, uint32_t count) {
+  SPILLWAY_ASSERT(count >= 1 && count <= 15);
+  word_.store(Slot{.epoch = epoch, .says = ProbeRound::Says::kBad}.bits());
+  rule_.store(count << 8);
+  word_.store(Slot{.epoch = epoch}.bits());
+}
+
 void ProbeSlot::disarm(uint32_t epoch) {
   word_.store(Slot{.epoch = epoch, .says = ProbeRound::Says::kBad}.bits());
   rule_.store(kClosedRule);
@@ -113,7 +120,9 @@ void ProbeSlot::settle(uint32_t epoch, uint32_t lease, Verdict verdict) {
       slot.count = std::min(slot.count + 1, of);
       const auto good =
           static_cast<uint32_t>(std::popcount(slot.history & ((1U << slot.count) - 1)));
-      if (slot.count - good >= (rule & 255)) {
+      if (rule >> 16 == 0) {
+        slot.says = slot.count == of ? ProbeRound::Says::kGood : slot.says;
+      } else if (slot.count - good >= (rule & 255)) {
         slot.says = ProbeRound::Says::kBad;
       } else if (good >= (rule >> 16)) {
         slot.says = ProbeRound::Says::kGood;

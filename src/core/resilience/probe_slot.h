@@ -31,6 +31,9 @@ class ProbeSlot {
   /// Opens the slot for `epoch` and forgets all results. Good when `good` of the last `of` settled
   /// were good, bad when `bad` of them were bad. Requires 1 <= good, bad <= of <= 8.
   void arm(uint32_t epoch, uint32_t good, uint32_t of, uint32_t bad);
+  /// The same, and who arms judges: good, meaning decided, once `count` that were not neutral are
+  /// settled. Requires 1 <= count <= 15.
+  void arm_count(uint32_t epoch, uint32_t count);
   /// No probe is given for the epoch and those in flight are fenced.
   void disarm(uint32_t epoch);
   /// A new round in the same epoch, results kept.

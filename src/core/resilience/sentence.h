@@ -25,6 +25,14 @@ class Sentence {
     return *this;
   }
 
+  /// The shortest text of a decimal.
+  Sentence& decimal(double value) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    text_.append(digits.data(), end.ptr);
+    return *this;
+  }
+
   /// A ratio as "31 %".
   Sentence& percent(double ratio) { return fixed(ratio * 100, 0).text(" %"); }
 

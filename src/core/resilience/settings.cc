@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 #include "resilience/sentence.h"
 
 namespace spillway::resilience {
@@ -52,6 +54,19 @@ class Checker {
     }
   }
 
+  void within(std::string key, double value, double low, double high) {
+    if (!(value >= low && value <= high)) {
+      problems_.push_back({.key = std::move(key),
+                           .what = Sentence()
+                                       .decimal(value)
+                                       .text(" is not between ")
+                                       .decimal(low)
+                                       .text(" and ")
+                                       .decimal(high)
+                                       .str()});
+    }
+  }
+
   std::vector<Problem> take() { return std::move(problems_); }
 
  private:
@@ -62,18 +77,42 @@ class Checker {
 
 Settings apply(Settings base, const SettingsPatch& patch) {
   overlay(base.enforcement, patch.enforcement);
+  overlay(base.rules, patch.rules);
+  overlay(base.classic, patch.classic);
   overlay(base.open_min, patch.open_min);
   overlay(base.open_max, patch.open_max);
   overlay(base.ramp, patch.ramp);
   overlay(base.slow_floor, patch.slow_floor);
   overlay(base.slow_ceiling, patch.slow_ceiling);
   overlay(base.max_in_flight, patch.max_in_flight);
+  overlay(base.limiter, patch.limiter);
+  overlay(base.limit_min, patch.limit_min);
+  overlay(base.limit_initial, patch.limit_initial);
   overlay(base.qps, patch.qps);
   overlay(base.probes_good, patch.probes_good);
   overlay(base.probes_of, patch.probes_of);
   overlay(base.probes_bad, patch.probes_bad);
   return base;
 }
+
+namespace {
+
+void check_classic(Checker& check, const ClassicRules& rules) {
+  const bool time = rules.window == ClassicRules::Window::kTime;
+  // One second alone would be a tumbling window: what just slid out decides nothing.
+  check.within("classic.size", rules.size, time ? 2 : 1, time ? 3'600 : 10'000);
+  check.within("classic.min_calls", rules.min_calls, 1, 10'000);
+  check.within("classic.failure_rate", rules.failure_rate, 0.001, 1);
+  check.within("classic.slow_rate", rules.slow_rate, 0.001, 1);
+  check.within("classic.slow", rules.slow, milliseconds(1), minutes(10));
+  check.within("classic.half_open_calls", rules.half_open_calls, 1, 15);
+  check.within("classic.open", rules.open, milliseconds(100), minutes(5));
+  check.within("classic.open_growth", rules.open_growth, 1, 10);
+  check.within("classic.open_jitter", rules.open_jitter, 0, 0.9);
+  check.within("classic.open_cap", rules.open_cap, milliseconds(100), std::chrono::hours(1));
+}
+
+}  // namespace
 
 std::vector<Problem> validate(const Settings& settings) {
   Checker check;
@@ -83,10 +122,13 @@ std::vector<Problem> validate(const Settings& settings) {
   check.within("slow_floor", settings.slow_floor, milliseconds(1), seconds(10));
   check.within("slow_ceiling", settings.slow_ceiling, settings.slow_floor, seconds(60));
   check.within("max_in_flight", settings.max_in_flight, 0, 100'000);
+  check.within("limit_min", settings.limit_min, 1, 100'000);
+  check.within("limit_initial", settings.limit_initial, 0, 100'000);
   check.within("qps", settings.qps, 0, 10'000'000);
   check.within("probes_of", settings.probes_of, 1, 8);
   check.within("probes_good", settings.probes_good, 1, settings.probes_of);
   check.within("probes_bad", settings.probes_bad, 1, settings.probes_of);
+  check_classic(check, settings.classic);
   return check.take();
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/classic_rules.h"
+#include "resilience/limiter.h"
 
 namespace spillway::resilience {
 
@@ -16,6 +18,12 @@ struct Settings {
   /// Off: the guard admits all and still counts (mode disabled). Shadow: decides, admits all.
   enum class Enforcement : uint8_t { kEnforce, kShadow, kDisabled };
   Enforcement enforcement = Enforcement::kEnforce;
+
+  /// How a circuit opens and closes. Classic: as resilience4j does, see `classic`; the values from
+  /// here to `ramp`, the learnt bad share and the probe counts below mean nothing then.
+  enum class Rules : uint8_t { kSpillway, kClassic };
+  Rules rules = Rules::kSpillway;
+  ClassicRules classic{};
 
   /// First wait in `open`; doubles with each relapse up to `open_max`, times U[0.8, 1.2].
   /// Larger: a dead dependency is asked less often, a healthy one comes back later. [100 ms, 5
@@ -36,6 +44,14 @@ struct Settings {
   /// sockets held by a slow dependency. [0, 100 000].
   uint32_t max_in_flight = 512;
 
+  /// Law that keeps the limit of calls in flight between `limit_min` and `max_in_flight`; none: it
+  /// is max_in_flight. Without a cap (max_in_flight 0) there is no limiter either.
+  LimiterSettings::Algorithm limiter = LimiterSettings::Algorithm::kLatency;
+  /// Larger: a sick dependency is given more. [1, 100 000]; at most max_in_flight holds.
+  uint32_t limit_min = 4;
+  /// Where the limiter starts, within its bounds; 0: at max_in_flight. [0, 100 000].
+  uint32_t limit_initial = 0;
+
   /// Contracted calls per second over the whole process; 0 means no contract. [0, 10 000 000].
   uint32_t qps = 0;
 
@@ -49,12 +65,17 @@ struct Settings {
 /// The same, each field optional: what one level of the hierarchy says. `apply` overlays it.
 struct SettingsPatch {
   std::optional<Settings::Enforcement> enforcement{};
+  std::optional<Settings::Rules> rules{};
+  std::optional<ClassicRules> classic{};  ///< Taken whole.
   std::optional<base::Duration> open_min{};
   std::optional<base::Duration> open_max{};
   std::optional<base::Duration> ramp{};
   std::optional<base::Duration> slow_floor{};
   std::optional<base::Duration> slow_ceiling{};
   std::optional<uint32_t> max_in_flight{};
+  std::optional<LimiterSettings::Algorithm> limiter{};
+  std::optional<uint32_t> limit_min{};
+  std::optional<uint32_t> limit_initial{};
   std::optional<uint32_t> qps{};
   std::optional<uint32_t> probes_good{};
   std::optional<uint32_t> probes_of{};

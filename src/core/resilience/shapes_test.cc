@@ -63,26 +63,30 @@ TEST_P(Shapes, AHangOpensInFiveSecondsAtFiveCallsASecondAndInTenAtTwo) {
       const auto opened = driver.until(State::kOpen, 60s, rate, kBudget, hang());
       ASSERT_TRUE(opened.has_value());
       // Poisson arrivals: a seed may see fewer calls than the rate says.
-      EXPECT_LE(base::to_ms(*opened), rate < 5 ? 10'000 : 5'000) << rate << "/s seed " << seed;
+      EXPECT_LE(base::to_ms(opened.value()), rate < 5 ? 10'000 : 5'000)
+          << rate << "/s seed " << seed;
     }
   }
 }
 
 TEST_P(Shapes, ARecoveryClosesWithinSixtySeconds) {
-  std::vector<double> times;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
-    CallDriver driver(seed);
-    warm(driver, 20);
-    driver.until(State::kOpen, 60s, 20, kBudget, hang());
-    driver.run(60s, 20, kBudget, hang());
-    const auto closed = driver.until(State::kClosed, 300s, 20, kBudget, dependency());
-    times.push_back(closed ? base::to_ms(*closed) / 1000 : 300);
+  for (const double rate : {20.0, 200.0}) {
+    std::vector<double> times;
+    for (uint64_t seed = 1; seed <= (rate > 100 ? 10 : 60); ++seed) {
+      CallDriver driver(seed);
+      warm(driver, rate);
+      driver.until(State::kOpen, 60s, rate, kBudget, hang());
+      // A minute and a bit, so that recoveries fall anywhere in a wait.
+      driver.run(60s + (seed % 20) * 1s, rate, kBudget, hang());
+      const auto closed = driver.until(State::kClosed, 300s, rate, kBudget, dependency());
+      times.push_back(closed ? base::to_ms(*closed) / 1000 : 300);
+    }
+    std::ranges::sort(times);
+    std::printf("%g ms, sigma %g, %g/s: recovery median %.1f s, p90 %.1f s, worst %.1f s\n",
+                GetParam().median_ms, GetParam().sigma, rate, times[times.size() / 2],
+                times[times.size() * 9 / 10], times.back());
+    EXPECT_LE(times.back(), 60);
   }
-  std::ranges::sort(times);
-  std::printf("%g ms, sigma %g: recovery median %.1f s, p90 %.1f s, worst %.1f s\n",
-              GetParam().median_ms, GetParam().sigma, times[times.size() / 2],
-              times[times.size() * 9 / 10], times.back());
-  EXPECT_LE(times[times.size() * 9 / 10], 60);
 }
 
 TEST(TooSlowForItsBudgets, IsStillProbedAndComesBackWithinSixtySecondsOfRecovery) {

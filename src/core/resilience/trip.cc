@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 
 #include "base/time.h"
@@ -19,6 +20,9 @@ constexpr double kMinRatio = 0.001;
 constexpr double kMaxRatio = 0.25;
 constexpr double kMemorySeconds = 600.0;
 constexpr double kMinWeight = 20.0;
+/// Overload on nearly half of the calls is nobody's fault and must not look like a run: at 40 % and
+/// five calls a second, 16 in a row come once in ten days.
+constexpr uint64_t kOverloadsPerBad = 4;
 
 }  // namespace
 
@@ -42,7 +46,7 @@ double BadRatioBaseline::threshold() const { return std::max(0.3, 2 * ratio()); 
 
 uint32_t BadRatioBaseline::run_length() const {
   const double length = std::ceil(std::log(1e-6) / std::log(ratio()));
-  return static_cast<uint32_t>(std::clamp(length, 5.0, 12.0));
+  return static_cast<uint32_t>(std::clamp(length, 4.0, 12.0));
 }
 
 void BadRun::advance(base::Instant now, std::span<const BadCall> bads, base::Instant last_good) {
@@ -62,14 +66,30 @@ void BadRun::clear() {
   last_good_ = base::Instant::min();
 }
 
-bool BadRun::trips(uint32_t length) const {
-  if (calls_.size() < length) {
+bool BadRun::trips(uint32_t length, std::span<const BadCall> overdue) const {
+  uint64_t bad = 0;
+  uint64_t overloads = 0;
+  base::Instant first_known = base::kNever;
+  const auto of_run = [&](const BadCall& call) { return call.ended > last_good_; };
+  const auto count = [&](const BadCall& call) {
+    (call.overload ? overloads : bad) += 1;
+    first_known = std::min(first_known, call.ended);
+  };
+  std::ranges::for_each(calls_, count);
+  std::ranges::for_each(overdue | std::views::filter(of_run), count);
+  if (bad + overloads / kOverloadsPerBad < length) {
     return false;
   }
-  const base::Instant first_returned = calls_.front().ended;
-  const auto later = std::ranges::count_if(
-      calls_, [&](const BadCall& call) { return call.started > first_returned; });
-  return later >= 2;
+  const auto second_round = [&](const BadCall& call) {
+    return of_run(call) && call.started > first_known;
+  };
+  return std::ranges::count_if(calls_, second_round) +
+             std::ranges::count_if(overdue, second_round) >=
+         2;
+}
+
+size_t BadRun::bad() const {
+  return static_cast<size_t>(std::ranges::count(calls_, false, &BadCall::overload));
 }
 
 bool r1_fast(const Evidence& fast, double threshold) {

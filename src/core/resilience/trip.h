@@ -23,7 +23,7 @@ class BadRatioBaseline {
   /// Trip threshold theta = max(0.3, 2 b).
   [[nodiscard]] double threshold() const;
 
-  /// Shortest run of bad calls that trips: clamp(ceil(ln 1e-6 / ln b), 5, 12).
+  /// Shortest run of bad calls that trips: clamp(ceil(ln 1e-6 / ln b), 4, 12).
   [[nodiscard]] uint32_t run_length() const;
 
  private:
@@ -36,9 +36,11 @@ class BadRatioBaseline {
 struct BadCall {
   base::Instant started{};
   base::Instant ended{};
+  bool overload = false;
 };
 
-/// The bad calls since the last good one, no older than 10 s. At most 64 kept, the newest.
+/// The bad and overload calls since the last good one, no older than 10 s. At most 64 kept, the
+/// newest.
 class BadRun {
  public:
   static constexpr base::Duration kMaxAge = std::chrono::seconds(10);
@@ -49,10 +51,15 @@ class BadRun {
   void clear();
 
   /// At least `length` bad calls, at least two of them begun after the first had returned: two
-  /// rounds. One burst of parallel calls that meets one fault is one event.
-  [[nodiscard]] bool trips(uint32_t length) const;
+  /// rounds. One burst of parallel calls that meets one fault is one event. Four
+  /// overloads count as one bad call. `overdue`: calls in flight past their slow line, by when they
+  /// passed it; those that did so after the last good call are of the run.
+  [[nodiscard]] bool trips(uint32_t length, std::span<const BadCall> overdue = {}) const;
 
   [[nodiscard]] size_t size() const { return calls_.size(); }
+
+  /// Of these, the ones that are no overload.
+  [[nodiscard]] size_t bad() const;
 
  private:
   std::vector<BadCall> calls_;  ///< By end.

@@ -73,7 +73,7 @@ TEST(Trip, AGoodCallEndsTheRunButNotWhatFailedAfterIt) {
 TEST(Trip, TheBaselineLearnsClampsAndOutlivesAQuietHour) {
   BadRatioBaseline usual;
   EXPECT_NEAR(usual.ratio(), 0.02, 1e-9);
-  EXPECT_EQ(usual.run_length(), 5U);
+  EXPECT_EQ(usual.run_length(), 4U);
   base::Instant now = kStart;
   for (int i = 0; i < 3600; ++i) {
     usual.learn(now += 1s, {.good = 8, .bad = 2});

@@ -110,7 +110,10 @@ void ClientCore::release(Call& call) {
 }
 
 void ClientCore::settle(Call& call, std::string_view body, bool draining) {
-  call.result.ended_at = reactor.now();
+  // An answer that lay unread while this thread was held up is not the peer's lateness.
+  const bool whole = call.result.error == base::CallError::kNone;
+  call.result.ended_at =
+      whole ? std::max(call.result.started_at, reactor.earliest_arrival()) : reactor.now();
   if (in_call) {
     call.cancel();
     call.settled = true;

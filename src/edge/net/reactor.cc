@@ -28,6 +28,8 @@ using Work = std::move_only_function<void()>;
 
 constexpr size_t kBatch = 64;
 constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
+constexpr base::Duration kHeldUp = std::chrono::milliseconds(3);
+constexpr int kCatchUpBatches = 16;
 constexpr base::Duration kLongestWait = std::chrono::minutes(1);
 
 struct Slot {
@@ -85,7 +87,9 @@ struct Reactor::Body {
   }
 
   void dispatch(size_t ready) {
-    for (batch_next = 0; batch_next < ready;) {
+    batch_next = 0;
+    batch_end = ready;
+    while (batch_next < batch_end) {
       const epoll_event& event = events[batch_next++];
       const auto fd = static_cast<uint32_t>(event.data.u64);
       if (static_cast<int>(fd) == wake) {
@@ -96,6 +100,15 @@ struct Reactor::Body {
       if (slot.sink != nullptr && slot.generation == static_cast<uint32_t>(event.data.u64 >> 32)) {
         slot.sink->on_ready(event.events);
       }
+    }
+  }
+
+  /// Hands out what came in while the thread was held up, before deadlines judge it.
+  void catch_up(size_t ready) {
+    dispatch(ready);
+    for (int i = 1; ready == kBatch && i < kCatchUpBatches; ++i) {
+      ready = poll(base::Duration::zero());
+      dispatch(ready);
     }
   }
 
@@ -166,18 +179,25 @@ void Reactor::run() {
     const base::Instant polled_at = clock_.now();
     bool busy = polled_at - now_ >= kShortBatch;
     const base::Instant previous = now_;
+    const base::Instant due = std::min(timers_.next_due(), polled_at + kLongestWait);
     size_t ready = busy ? body_->poll(base::Duration::zero()) : 0;
     if (ready == 0) {
       busy = false;
-      const base::Instant due = std::min(timers_.next_due(), polled_at + kLongestWait);
       ready = body_->poll(std::max(due - polled_at, base::Duration::zero()));
     }
     refresh();
+    const bool held_up = now_ - due >= kHeldUp;
     earliest_arrival_ = busy ? previous : now_;
-    body_->batch_next = 0;
-    body_->batch_end = ready;
-    timers_.advance(now_);
-    body_->dispatch(ready);
+    if (held_up) {
+      earliest_arrival_ = std::min(earliest_arrival_, std::max(due, previous));
+      body_->catch_up(ready);
+      timers_.advance(now_);
+    } else {
+      body_->batch_next = 0;
+      body_->batch_end = ready;
+      timers_.advance(now_);
+      body_->dispatch(ready);
+    }
     if (body_->woken) {
       body_->woken = false;
       body_->run_mailbox();
@@ -198,6 +218,14 @@ void Reactor::stop() {
   body_->signal();
 }
 
+bool Reactor::pending(int fd) const {
+  const auto* const begin = body_->events.data();
+  return std::any_of(begin + body_->batch_next, begin + body_->batch_end,
+                     [fd](const epoll_event& event) {
+                       return static_cast<uint32_t>(event.data.u64) == static_cast<uint32_t>(fd);
+                     });
+}
+
 void Reactor::post(Work work) {
   const std::lock_guard lock(body_->mutex);
   if (body_->ended) {
@@ -208,14 +236,6 @@ void Reactor::post(Work work) {
     body_->signalled = true;
     body_->signal();
   }
-}
-
-bool Reactor::pending(int fd) const {
-  const auto* const begin = body_->events.data();
-  return std::any_of(begin + body_->batch_next, begin + body_->batch_end,
-                     [fd](const epoll_event& event) {
-                       return static_cast<uint32_t>(event.data.u64) == static_cast<uint32_t>(fd);
-                     });
 }
 
 void Reactor::defer(Work work) { body_->deferred.push_back(std::move(work)); }

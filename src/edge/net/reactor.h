@@ -22,7 +22,9 @@ class ReadySink {
 /// Reads the clock once a poll; `now()` is that reading, so handlers pay nothing for time.
 ///
 /// Each poll fires due timers first, then at most 64 descriptors, then posted and deferred work, so
-/// that a deadline waits for one batch at most.
+/// that a deadline waits for one batch at most. Only when the thread was held up, so that a timer
+/// fires some 3 ms late, are descriptors served before it, up to 1 024: what came in time is not
+/// to be judged late because we were.
 ///
 /// Thread rule: everything on the thread in run(), but post() and stop(), which any may call.
 class Reactor {
@@ -49,9 +51,10 @@ class Reactor {
 
   base::Instant refresh();
 
-  /// When the poll before this one ended: bytes read now can have been waiting since then at most.
-  /// Equals now() when this poll had to wait, i.e. the thread was idle. A batch of handlers under
-  /// 50 us counts as idle too: it saves the system call that would tell.
+  /// Since when, at most, bytes read now can have been waiting: the end of the poll before this
+  /// one, or when a held-up thread should have woken. Equals now() when this poll had to wait, i.e.
+  /// the thread was idle. A batch of handlers under 50 us counts as idle too: it saves the system
+  /// call that would tell.
   [[nodiscard]] base::Instant earliest_arrival() const { return earliest_arrival_; }
 
   TimerWheel& timers() { return timers_; }

@@ -192,5 +192,54 @@ TEST_F(ReactorTest, EarliestArrivalIsThePollBeforeWhenTheThreadWasBusy) {
   EXPECT_GE(waited, 0ms);
 }
 
+TEST_F(ReactorTest, AHeldUpThreadServesWhatCameInBeforeItsDeadlinesJudge) {
+  SocketPair pair;
+  TestSink sink;
+  TestTimer deadline;
+  std::vector<char> order;
+  base::Duration waited{};
+  sink.action = [&](uint32_t) {
+    char byte = 0;
+    EXPECT_EQ(::read(pair.ends[0], &byte, 1), 1);
+    order.push_back('r');
+    waited = reactor_.now() - reactor_.earliest_arrival();
+  };
+  deadline.action = [&](base::Instant) {
+    order.push_back('d');
+    reactor_.stop();
+  };
+  reactor_.add(pair.ends[0], EPOLLIN, sink);
+  reactor_.post([&] {
+    reactor_.timers().arm(deadline, reactor_.now() + 1ms);
+    pair.write();
+    while (clock_.now() < deadline.due() + 5ms) {
+    }
+  });
+  reactor_.run();
+  EXPECT_EQ(order, (std::vector<char>{'r', 'd'}));
+  EXPECT_GE(waited, 5ms);
+}
+
+TEST_F(ReactorTest, ADeadlineOnTimeGoesBeforeABatch) {
+  SocketPair pair;
+  TestSink sink;
+  TestTimer deadline;
+  std::vector<char> order;
+  sink.action = [&](uint32_t) {
+    order.push_back('r');
+    reactor_.stop();
+  };
+  deadline.action = [&](base::Instant) { order.push_back('d'); };
+  reactor_.add(pair.ends[0], EPOLLIN, sink);
+  reactor_.post([&] {
+    reactor_.timers().arm(deadline, reactor_.now() + 1ms);
+    pair.write();
+    while (clock_.now() <= deadline.due() + 1ms) {
+    }
+  });
+  reactor_.run();
+  EXPECT_EQ(order, (std::vector<char>{'d', 'r'}));
+}
+
 }  // namespace
 }  // namespace spillway::net

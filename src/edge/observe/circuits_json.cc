@@ -54,13 +54,13 @@ void append_circuit(std::string& out, const resilience::Guard& guard) {
   const resilience::Peek peek = guard.peek();
   out += "{\"key\":";
   append_text(out, guard.key());
-  fmt::format_to(
-      std::back_inserter(out),
-      ",\"state\":\"{}\",\"mode\":\"{}\",\"epoch\":{},\"admit_ratio\":{},\"in_flight\":{}"
-      ",\"p50_ms\":{},\"p90_ms\":{},\"median_offered_ms\":{},\"baseline_bad_ratio\":{}",
-      to_string(peek.state), to_string(peek.mode), peek.epoch, finite(peek.admit_ratio),
-      peek.in_flight, base::to_ms(peek.p50), base::to_ms(peek.p90),
-      base::to_ms(peek.median_offered), finite(peek.baseline_bad_ratio));
+  fmt::format_to(std::back_inserter(out),
+                 ",\"state\":\"{}\",\"mode\":\"{}\",\"epoch\":{},\"admit_ratio\":{},\"in_flight\":{"
+                 "},\"limit\":{}"
+                 ",\"p50_ms\":{},\"p90_ms\":{},\"median_offered_ms\":{},\"baseline_bad_ratio\":{}",
+                 to_string(peek.state), to_string(peek.mode), peek.epoch, finite(peek.admit_ratio),
+                 peek.in_flight, peek.limit, base::to_ms(peek.p50), base::to_ms(peek.p90),
+                 base::to_ms(peek.median_offered), finite(peek.baseline_bad_ratio));
   const resilience::Totals totals = guard.totals();
   append_counts(out, "admitted", totals.admitted, [](size_t i) { return kAdmitted[i]; });
   append_counts(out, "refused", totals.refused,

@@ -55,6 +55,7 @@ TEST(CircuitsJson, ShowsEveryGuardInOrderOfKeyWithItsNumbers) {
   EXPECT_EQ(std::string_view(second["mode"]), "enforce");
   EXPECT_EQ(double(second["admit_ratio"]), 1.0);
   EXPECT_EQ(int64_t(second["in_flight"]), 1);
+  EXPECT_EQ(int64_t(second["limit"]), 512);
   EXPECT_EQ(uint64_t(second["admitted"]["normal"]), 2U);
   EXPECT_EQ(uint64_t(second["outcomes"]["ok"]), 1U);
   EXPECT_EQ(uint64_t(second["outcomes"]["timeout"]), 0U);

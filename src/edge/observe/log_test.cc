@@ -108,14 +108,15 @@ TEST(Log, AFullQueueDropsAndCountsAndNobodyWaits) {
 }
 
 TEST(Log, ADescriptorThatRefusesIsCountedToo) {
-  Pipe pipe;
   const int read_only = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  Log log(Level::kInfo, read_only, 16);
-  log.event(Level::kInfo, "event=lost");
-  while (log.dropped() == 0) {  // CTest's limit of time is this loop's
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(log.dropped(), 1U);
+  {
+    Log log(Level::kInfo, read_only, 16);
+    log.event(Level::kInfo, "event=lost");
+    while (log.dropped() == 0) {  // CTest's limit of time is this loop's
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(log.dropped(), 1U);
+  }  // The log's thread writes until it has ended.
   ::close(read_only);
 }
 

@@ -1,8 +1,9 @@
-#include "app/exchange/signals.h"
+#include "net/signals.h"
 
 #include <csignal>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -13,11 +14,10 @@
 #include "base/assert.h"
 #include "net/reactor.h"
 
-namespace spillway::app {
+namespace spillway::net {
 
-SignalSource::SignalSource(net::Reactor& reactor, std::initializer_list<int> numbers,
-                           SignalSink& sink)
-    : reactor_(reactor), sink_(sink) {
+SignalSource::SignalSource(Reactor& reactor, std::initializer_list<int> numbers, Handler handler)
+    : reactor_(reactor), handler_(std::move(handler)) {
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);
@@ -38,8 +38,8 @@ SignalSource::~SignalSource() {
 void SignalSource::on_ready(uint32_t) {
   signalfd_siginfo info{};
   while (::read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
-    sink_.on_signal(static_cast<int>(info.ssi_signo));
+    handler_(static_cast<int>(info.ssi_signo));
   }
 }
 
-}  // namespace spillway::app
+}  // namespace spillway::net
