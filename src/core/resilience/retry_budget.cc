@@ -2,60 +2,71 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/time.h"
+#include "resilience/checker.h"
+#include "resilience/problem.h"
 
 namespace spillway::resilience {
 
 namespace {
 
-int64_t second_of(base::Instant instant) {
-  const int64_t second =
-      std::chrono::duration_cast<std::chrono::seconds>(instant.time_since_epoch()).count();
-  return std::max<int64_t>(0, second);
+int64_t quarter_of(base::Instant instant) {
+  // One more than the quarters kept, so that none of them is negative.
+  return std::max<int64_t>(0, instant.time_since_epoch() / std::chrono::milliseconds(250)) + 42;
 }
 
 }  // namespace
 
-RetryBudget::Slot& RetryBudget::slot_at(base::Instant now) {
-  newest_ = std::max(newest_, second_of(now));
-  Slot& slot = slots_[static_cast<size_t>(newest_) % slots_.size()];
-  if (slot.second != newest_) {
-    slot = {.second = newest_};
+void RetryBudget::advance(base::Instant now) {
+  const int64_t target = quarter_of(now);
+  if (target - newest_ >= kQuarters) {
+    ring_ = {};
+    starts_ = extra_ = 0;
+    newest_ = target;
   }
-  return slot;
+  while (newest_ < target) {
+    ++newest_;
+    starts_ -= at(newest_ - kStartQuarters).starts;
+    extra_ -= at(newest_).extra;
+    at(newest_) = {};
+  }
 }
 
-void RetryBudget::start(base::Instant now) { ++slot_at(now).starts; }
+void RetryBudget::start(base::Instant now) {
+  advance(now);
+  ++at(newest_).starts;
+  ++starts_;
+}
 
 bool RetryBudget::take(base::Instant now) {
-  Slot& current = slot_at(now);
-  const auto length = static_cast<int64_t>(slots_.size());
-  uint64_t starts = 0;
-  uint64_t extra = 0;
-  for (const Slot& slot : slots_) {
-    if (slot.second > newest_ - length) {
-      starts += slot.starts;
-      extra += slot.extra;
-    }
-  }
-  const double allowed = settings_.share * static_cast<double>(starts) +
-                         static_cast<double>(settings_.reserve_per_s * slots_.size());
-  if (static_cast<double>(extra + 1) > allowed) {
+  advance(now);
+  const double allowed = settings_.share * static_cast<double>(starts_) +
+                         10.0 * static_cast<double>(settings_.reserve_per_s);
+  if (static_cast<double>(extra_ + 1) > allowed) {
     return false;
   }
-  ++current.extra;
+  ++at(newest_).extra;
+  ++extra_;
   return true;
 }
 
 void RetryBudget::give_back(base::Instant taken) {
-  const int64_t second = second_of(taken);
-  Slot& slot = slots_[static_cast<size_t>(second) % slots_.size()];
-  if (slot.second == second && slot.extra > 0) {
-    --slot.extra;
+  const int64_t quarter = quarter_of(taken);
+  const bool held = quarter <= newest_ && quarter > newest_ - kQuarters;
+  if (held && at(quarter).extra > 0) {
+    --at(quarter).extra;
+    --extra_;
   }
+}
+
+std::vector<Problem> validate(const RetryBudget::Settings& settings) {
+  Checker check;
+  check.within("share", settings.share, 0, 1);
+  check.within("reserve_per_s", settings.reserve_per_s, 0, 1'000);
+  return check.take();
 }
 
 }  // namespace spillway::resilience
