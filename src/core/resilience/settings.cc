@@ -1,7 +1,6 @@
 #include "resilience/settings.h"
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "base/time.h"
 #include "resilience/checker.h"
 #include "resilience/classic_rules.h"
-#include "resilience/limiter.h"
 #include "resilience/problem.h"
 
 namespace spillway::resilience {
