@@ -245,16 +245,14 @@ std::string Service::reload() {
 
 std::string Service::set_mode(std::string_view key, resilience::Mode mode, base::Duration lasting,
                               std::string_view why) {
-  auto* guard = registry_.find(key);
-  if (guard == nullptr) {
-    return fmt::format("key: there is no circuit \"{}\"", key);
-  }
   const base::Instant now = clock_.now();
   const auto until = lasting <= base::Duration::zero() || lasting >= base::kNever - now
                          ? base::kNever
                          : now + lasting;
   std::vector<resilience::Transition> transitions;
-  guard->set_mode(now, mode, until, why, transitions);
+  if (!registry_.set_mode(key, now, mode, until, why, transitions)) {
+    return fmt::format("key: there is no circuit \"{}\"", key);
+  }
   log_transitions(transitions);
   return {};
 }

@@ -14,6 +14,7 @@
 #include "resilience/classic_rules.h"
 #include "resilience/guard.h"
 #include "resilience/probe_slot.h"
+#include "resilience/proof.h"
 #include "resilience/ramp.h"
 #include "resilience/sentence.h"
 #include "resilience/settings.h"
@@ -85,7 +86,7 @@ void Breaker::set_settings(const Settings& settings) {
 
 std::optional<Move> Breaker::tick(Instant now, const Fold& fold, const ProbeRound& probes) {
   since_last_tick_ = std::max(Duration{}, now - now_);
-  now_ = std::max(now_, now);
+  now_ = SPILLWAY_PLANTED(7) ? now : std::max(now_, now);
   rearmed_ = false;
   take_in(fold);
   if (override_ && now_ >= override_until_) {
@@ -180,7 +181,7 @@ std::optional<Move> Breaker::decide_closed() {
 
 std::optional<Move> Breaker::decide_open() {
   const bool watchdog = now_ - open_since_ >= kMaxOpen;
-  if (now_ < open_until_ && !watchdog) {
+  if ((now_ < open_until_ && !watchdog) || SPILLWAY_PLANTED(4)) {
     return std::nullopt;
   }
   round_start_ = now_;
@@ -284,7 +285,7 @@ Move Breaker::move_to(State state, Mode mode, std::string_view rule, std::string
             .reason = std::move(reason)};
   state_ = state;
   mode_ = mode;
-  ++epoch_;
+  epoch_ += SPILLWAY_PLANTED(10) && state_ == State::kRamping ? 0 : 1;
   epoch_start_ = now_;
   classic_.reset();
   classic_probes_ = 0;
@@ -301,6 +302,16 @@ Move Breaker::move_to(State state, Mode mode, std::string_view rule, std::string
   run_.clear();
   recent_.clear();
   return move;
+}
+
+std::optional<Move> Breaker::open_with_parent(Instant now, const Evidence& pooled,
+                                              std::string_view what) {
+  now_ = std::max(now_, now);
+  const bool moves = mode_ == Mode::kEnforce || mode_ == Mode::kShadow;
+  if (!moves || (state_ != State::kClosed && state_ != State::kRamping)) {
+    return std::nullopt;
+  }
+  return open("parent", pooled, std::string(what), After::kTrip);
 }
 
 std::optional<Move> Breaker::override_mode(Instant now, Mode mode, Instant until,

@@ -76,6 +76,13 @@ class Breaker {
   std::optional<Move> override_mode(base::Instant now, Mode mode, base::Instant until,
                                     std::string_view why);
 
+  /// The parent tripped: opens with it when closed or ramping and the mode lets it move.
+  std::optional<Move> open_with_parent(base::Instant now, const Evidence& pooled,
+                                       std::string_view what);
+
+  /// What the last tick folded.
+  [[nodiscard]] const Tally& folded() const { return tick_; }
+
   /// Keeps windows, state, back-off and baseline; a classic window begins anew when its rules
   /// change. A change of enforcement moves at the next tick, a half-open round ends under the rules
   /// it began with.

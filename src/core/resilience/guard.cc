@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "resilience/guard_body.h"
 #include "resilience/outcome.h"
+#include "resilience/proof.h"
 #include "resilience/shard.h"
 #include "resilience/state_word.h"
 
@@ -234,11 +235,11 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
                                                        Instant started, Instant now,
                                                        Outcome outcome) {
   const StateWord word(published.word.load(std::memory_order_acquire));
-  if (word.epoch() != terms.epoch) [[unlikely]] {
+  if (word.epoch() != terms.epoch && !SPILLWAY_PLANTED(3)) [[unlikely]] {
     shard.late.add();
     return;
   }
-  if (outcome == Outcome::kOk) [[likely]] {
+  if (outcome == Outcome::kOk && !SPILLWAY_PLANTED(14)) [[likely]] {
     shard.last_good_ns.store(now.time_since_epoch().count(), kRelaxed);
     shard.good.add(terms.epoch);
     return;
@@ -248,7 +249,16 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
 
 void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant started, Instant now,
                                  Outcome outcome) {
-  switch (verdict_of(outcome)) {
+  const Verdict verdict = verdict_of(outcome);
+  if ((SPILLWAY_PLANTED(3) && verdict == Verdict::kBad) ||
+      (SPILLWAY_PLANTED(6) && verdict == Verdict::kNeutral) ||
+      (SPILLWAY_PLANTED(14) && verdict == Verdict::kGood)) {
+    const uint32_t epoch = StateWord(published.word.load(kRelaxed)).epoch();
+    shard.bad_calls.push({.started = started, .ended = now, .epoch = epoch});
+    shard.bad.add(epoch);
+    return;
+  }
+  switch (verdict) {
     case Verdict::kGood:
     case Verdict::kBad:
       shard.bad_calls.push({.started = started, .ended = now, .epoch = terms.epoch});
@@ -283,7 +293,9 @@ Tail Permit::finish(Instant now, Outcome outcome) {
   Guard* guard = std::exchange(guard_, nullptr);
   Guard::Body& body = *guard->body_;
   Shard& shard = body.published.shards[worker_];
-  shard.outcomes[static_cast<size_t>(outcome)].add();
+  if (!SPILLWAY_PLANTED(2) || outcome != Outcome::kAbandoned) {
+    shard.outcomes[static_cast<size_t>(outcome)].add();
+  }
   if (watched_) {
     shard.in_flight.remove(due_);
   }
@@ -341,7 +353,7 @@ void Tail::release() {
   if (guard_ != nullptr) {
     Guard::Body& body = *std::exchange(guard_, nullptr)->body_;
     body.published.shards[worker_].released.add();
-    if (slot_) {
+    if (slot_ && !SPILLWAY_PLANTED(11)) {
       body.in_flight.fetch_sub(1, kRelaxed);
     }
   }

@@ -58,6 +58,9 @@ struct Attempt {
 
 class Guard;
 class QpsContract;
+class Region;
+struct Evidence;
+struct Tally;
 struct Decision;
 
 /// What is left of a call after its outcome is settled: its limiter slot, until the late answer is
@@ -228,6 +231,13 @@ class Guard {
   void set_mode(base::Instant now, Mode mode, base::Instant until, std::string_view why,
                 std::vector<Transition>& out);
 
+  /// The parent tripped on `pooled`: a leaf that is closed or ramping opens with it, by its own
+  /// wait, and comes back through its own probes.
+  void open_with_parent(base::Instant now, const Evidence& pooled, std::string_view what,
+                        std::vector<Transition>& out);
+  /// What the last tick folded, for the parent. The ticking thread.
+  [[nodiscard]] const Tally& folded() const;
+
   [[nodiscard]] Peek peek() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] const std::string& key() const;
@@ -246,7 +256,11 @@ class Guard {
 /// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the
 /// dependency.
 ///
-/// Threads: at, tick, set_contract from one thread (the control thread).
+/// Above the leaves stand `dependency/region`, which trips on its leaves' pooled counts (class
+/// Region), and `dependency`, which has its contract and overrides only. What they decide is
+/// written into each leaf's own word: the call path reads one.
+///
+/// Threads: at, tick, set_mode, set_contract from one thread (the control thread).
 class Registry {
  public:
   Registry(uint32_t workers, uint64_t seed);
@@ -266,6 +280,25 @@ class Registry {
   /// A change keeps what was taken so far. No effect for a dependency that has no leaf of its own.
   void set_contract(std::string_view dependency, uint32_t qps);
 
+  /// Operator override of a leaf, a `dependency/region` or a `dependency`, until `until` (kNever:
+  /// for good); kEnforce clears the one of this very node. A leaf follows the most restrictive in
+  /// force on it and above it: forced_open, then shadow, then disabled; so do leaves made later.
+  /// False when there is no such node.
+  bool set_mode(std::string_view key, base::Instant now, Mode mode, base::Instant until,
+                std::string_view why, std::vector<Transition>& out);
+
+  /// A parent as an operator sees it.
+  struct Node {
+    std::string key;
+    State state = State::kClosed;    ///< Of a region; a dependency never trips by itself.
+    Mode override = Mode::kEnforce;  ///< kEnforce: none in force here.
+    size_t leaves = 0;
+    size_t closed_leaves = 0;
+  };
+
+  /// Every dependency and region, in order of key.
+  [[nodiscard]] std::vector<Node> nodes() const;
+
   /// In order of creation.
   [[nodiscard]] const std::vector<std::unique_ptr<Guard>>& guards() const { return guards_; }
 
@@ -274,9 +307,23 @@ class Registry {
  private:
   struct Contract;
 
+  struct Override {
+    Mode mode = Mode::kEnforce;
+    base::Instant until{};
+    std::string why;
+  };
+
+  Guard& make(std::string_view key, const Settings& settings, base::Instant now);
+  [[nodiscard]] const Override* strictest(std::string_view key) const;
+  void follow_overrides(Guard& leaf, base::Instant now, std::string_view why,
+                        std::vector<Transition>& out);
+  void expire_overrides(base::Instant now, std::vector<Transition>& out);
+
   uint32_t workers_;
   uint64_t seed_;
-  Guard& make(std::string_view key, const Settings& settings, base::Instant now);
+  std::map<std::string, Override, std::less<>> overrides_;               ///< By node or leaf.
+  std::map<std::string, std::unique_ptr<Region>, std::less<>> regions_;  ///< By key.
+  std::vector<Transition> unsaid_;  ///< Of leaves made under an override or an open parent.
 
   std::map<std::string, std::unique_ptr<Contract>, std::less<>> contracts_;  ///< By dependency.
   std::vector<std::unique_ptr<Guard>> guards_;

@@ -17,6 +17,7 @@
 #include "resilience/limiter_window.h"
 #include "resilience/log_buckets.h"
 #include "resilience/probe_slot.h"
+#include "resilience/proof.h"
 #include "resilience/rate.h"
 #include "resilience/shard.h"
 #include "resilience/state_word.h"
@@ -26,7 +27,7 @@ namespace spillway::resilience {
 /// What the ticking thread publishes to the call path: one line, read by every call, written at
 /// ticks.
 struct alignas(64) Published {
-  std::atomic<uint64_t> word{0};          ///< StateWord.
+  Atomic<uint64_t> word{0};               ///< StateWord.
   std::atomic<int64_t> skip_below_ns{0};  ///< Remaining-time rule; 0: off.
   std::atomic<int64_t> fair_ns{0};
   std::atomic<int64_t> slow_p90_ns{0};  ///< 1.5 × baseline p90.

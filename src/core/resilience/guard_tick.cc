@@ -17,10 +17,12 @@
 #include "resilience/guard_body.h"
 #include "resilience/log_buckets.h"
 #include "resilience/outcome.h"
+#include "resilience/proof.h"
 #include "resilience/settings.h"
 #include "resilience/shard.h"
 #include "resilience/state_word.h"
 #include "resilience/trip.h"
+#include "resilience/window.h"
 
 namespace spillway::resilience {
 
@@ -251,7 +253,9 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
     limiter->restart();
     publish_limit();
   }
-  out.push_back(transition(move, now));
+  if (!SPILLWAY_PLANTED(13) || breaker.state() != State::kHalfOpen) {
+    out.push_back(transition(move, now));
+  }
 }
 
 Guard::Guard(std::string key, const Settings& settings, uint32_t workers, uint64_t seed,
@@ -262,7 +266,7 @@ Guard::~Guard() = default;
 
 void Guard::tick(Instant now, std::vector<Transition>& out) {
   Body& body = *body_;
-  body.last_tick = std::max(body.last_tick, now);
+  body.last_tick = SPILLWAY_PLANTED(7) ? now : std::max(body.last_tick, now);
   const Fold fold = body.fold_calls();
   body.watch_in_flight();
   const auto move = body.breaker.tick(body.last_tick, fold, body.probes.round());
@@ -297,6 +301,19 @@ void Guard::set_mode(Instant now, Mode mode, Instant until, std::string_view why
     body.publish_word();
   }
 }
+
+void Guard::open_with_parent(Instant now, const Evidence& pooled, std::string_view what,
+                             std::vector<Transition>& out) {
+  Body& body = *body_;
+  body.last_tick = std::max(body.last_tick, now);
+  if (const auto move = body.breaker.open_with_parent(body.last_tick, pooled, what)) {
+    body.moved(*move, body.last_tick, out);
+    body.publish_terms();
+    body.publish_word();
+  }
+}
+
+const Tally& Guard::folded() const { return body_->breaker.folded(); }
 
 Peek Guard::peek() const {
   const Body& body = *body_;

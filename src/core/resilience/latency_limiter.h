@@ -19,7 +19,8 @@ namespace spillway::resilience {
 /// A limit that was cut to under 0.7 of the calls that were in flight when the cutting began,
 /// without the latency having come down by a tenth, is not what makes the calls wait: then it stays
 /// and the new latency is learnt within the drift, until it has risen by another 15 % (then the
-/// cutting begins anew) or above `max_healthy`: past that only cutting is left, and the slow calls trip the breaker.
+/// cutting begins anew) or above `max_healthy`: past that only cutting is left, and the slow calls
+/// trip the breaker.
 ///
 /// Differs from L(1 − base/p50) of the notes: docs/adr/0004 says why.
 class LatencyLimiter : public WindowedLimiter {

@@ -1,7 +1,6 @@
 #include "resilience/probe_slot.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "resilience/outcome.h"
+#include "resilience/proof.h"
 
 namespace spillway::resilience {
 
@@ -92,7 +92,8 @@ uint32_t ProbeSlot::take(uint32_t epoch, base::Instant now, base::Duration lease
   uint64_t bits = word_.load();
   while (true) {
     Slot slot = Slot::of(bits);
-    const bool busy = slot.lease != 0 && !at_or_after(ms_of(now), slot.lease);
+    const bool held = slot.lease != 0 && !at_or_after(ms_of(now), slot.lease);
+    const bool busy = held && !SPILLWAY_PLANTED(1);
     if (slot.epoch != (epoch & 0xffff) || slot.says != ProbeRound::Says::kUndecided || busy) {
       return 0;
     }

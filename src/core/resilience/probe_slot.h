@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/time.h"
 #include "resilience/outcome.h"
+#include "resilience/proof.h"
 
 namespace spillway::resilience {
 
@@ -52,8 +52,8 @@ class ProbeSlot {
   [[nodiscard]] uint32_t ms_of(base::Instant at) const;
 
   base::Instant born_;
-  std::atomic<uint64_t> word_{0};
-  std::atomic<uint32_t> rule_{0};
+  Atomic<uint64_t> word_{0};
+  Atomic<uint32_t> rule_{0};
 };
 
 }  // namespace spillway::resilience

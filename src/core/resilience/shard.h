@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "resilience/log_buckets.h"
 #include "resilience/outcome.h"
+#include "resilience/proof.h"
 
 namespace spillway::resilience {
 
@@ -32,7 +33,7 @@ class EpochCounter {
 
  private:
   static constexpr unsigned kCountBits = 40;
-  std::atomic<uint64_t> word_{0};
+  AtomicCount<uint64_t> word_{0};
 };
 
 /// The last bad calls of a worker, for the run rule. One writer, one reader, 32 calls; more between

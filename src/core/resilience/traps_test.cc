@@ -155,6 +155,18 @@ TEST(Traps, B16FlappingIsAskedLessAndLessOften) {
   EXPECT_GT(leaf.log.back().open_for, 2 * first);
 }
 
+TEST(Traps, B17ADependencyReadmittedWhileStillHungIsOpenedAgainInAFewCalls) {
+  Leaf leaf;
+  leaf.ramping();
+  int calls = 0;
+  while (leaf.state() == State::kRamping && calls < 100) {
+    calls += leaf.call(Outcome::kTimeout, 100ms) ? 1 : 0;
+    leaf.pass(20ms);
+  }
+  EXPECT_EQ(leaf.state(), State::kOpen);
+  EXPECT_LE(calls, 12) << "no new full window";
+}
+
 TEST(Traps, B18ACancelledProbeIsNobodysFault) {
   Leaf leaf;
   leaf.half_open();

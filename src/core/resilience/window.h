@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "resilience/proof.h"
 
 namespace spillway::resilience {
 
@@ -73,7 +74,7 @@ class Ring {
     const int64_t first = std::max(head_ + 1, index - static_cast<int64_t>(Buckets) + 1);
     for (int64_t i = first; i <= index; ++i) {
       gone.add(slot(i));
-      slot(i) = Tally{};
+      slot(i) = SPILLWAY_PLANTED(5) ? slot(i) : Tally{};
     }
     head_ = std::max(head_, index);
     return gone;

@@ -1,5 +1,6 @@
 #include "net/client.h"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "net/buffer_pool.h"
 #include "net/client_core.h"
 #include "net/client_target.h"
+#include "net/gzip.h"
 #include "net/http.h"
 #include "net/reactor.h"
 
@@ -49,6 +51,23 @@ bool has_host(std::string_view headers) {
     headers.remove_prefix(line_end == std::string_view::npos ? headers.size() : line_end + 1);
   }
   return false;
+}
+
+/// The body compressed, in `into`; empty when that gains nothing or there is no memory.
+std::string_view pack(ClientCore& core, std::span<const std::string_view> body, size_t size,
+                      BufferRef& into) {
+  const size_t room = core.deflater.bound(size);
+  into = core.buffers.take(size + room);
+  if (!into) {
+    return {};
+  }
+  Appender plain(into.data());
+  for (const std::string_view piece : body) {
+    plain.add(piece);
+  }
+  char* const to = into.data() + size;
+  const size_t packed = core.deflater.compress({into.data(), size}, to, room);
+  return packed < size ? std::string_view(to, packed) : std::string_view{};
 }
 
 }  // namespace
@@ -105,7 +124,17 @@ uint64_t Client::call(TargetId target, std::string_view method, std::string_view
   for (const std::string_view piece : body) {
     body_size += piece.size();
   }
-  constexpr size_t kFraming = 64;
+  BufferRef packed;
+  std::string_view coded;
+  std::array<std::string_view, 1> coded_parts;
+  if (place.settings.gzip && body_size >= kGzipFrom) {
+    coded_parts[0] = coded = pack(core, body, body_size, packed);
+    if (!coded.empty()) {
+      body = coded_parts;
+      body_size = coded.size();
+    }
+  }
+  constexpr size_t kFraming = 128;
   call.request = core.buffers.take(method.size() + path.size() + place.host_line().size() +
                                    extra_headers.size() + body_size + kFraming);
   if (!call.request) {
@@ -125,6 +154,12 @@ uint64_t Client::call(TargetId target, std::string_view method, std::string_view
   out.add(extra_headers);
   if (!extra_headers.empty() && !extra_headers.ends_with('\n')) {
     out.add("\r\n");
+  }
+  if (place.settings.gzip) {
+    out.add("Accept-Encoding: gzip\r\n");
+  }
+  if (!coded.empty()) {
+    out.add("Content-Encoding: gzip\r\n");
   }
   if (body_size != 0 || method != "GET") {
     out.add("Content-Length: ");

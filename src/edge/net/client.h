@@ -14,6 +14,7 @@
 #include "net/http.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
+#include "net/tls.h"
 
 namespace spillway::net {
 
@@ -29,6 +30,10 @@ struct TargetSettings {
   std::string name{};  ///< For logs and metrics.
   std::string host{};  ///< Name or address literal.
   uint16_t port = 80;
+  /// Not null: over TLS, and the peer must prove that it is the name in there. Another object is
+  /// another peer: connections made with the former one are retired.
+  std::shared_ptr<TlsClient> tls{};
+  bool gzip = false;             ///< Requests of 1 KiB and more are compressed; answers may be.
   size_t max_connections = 128;  ///< Of this worker.
   /// Connects under way at once, of this worker. One that gets no answer is given up after twice
   /// the time that the call it was begun for had for connecting, within [250 ms, 2 s]: a black hole
@@ -47,6 +52,7 @@ struct TargetSettings {
 struct TargetCounters {
   base::Counter calls, connects, reused, stale_retries, handshakes_failed, no_connection;
   base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
+  base::Counter tls_handshakes, tls_resumed, tls_failed;
   base::Counter sent_bytes, received_bytes;
 };
 

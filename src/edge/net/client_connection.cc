@@ -22,6 +22,7 @@
 #include "net/http_parser.h"
 #include "net/resolver.h"
 #include "net/stream.h"
+#include "net/tls.h"
 
 namespace spillway::net {
 namespace {
@@ -108,7 +109,9 @@ void ClientConnection::on_ready(uint32_t epoll_events) {
     write();
   }
   if (state_ != State::kDead && (epoll_events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) {
-    read();
+    do {
+      read();
+    } while (state_ != State::kDead && stream_.may_hold_bytes());
   }
 }
 
@@ -120,13 +123,55 @@ void ClientConnection::connected() {
     target_.connect_failed(*this, error);
     return;
   }
-  if (stream_.handshake().state == IoResult::State::kBlocked) {
+  if (!secured()) {
     return;
   }
   mask_ = EPOLLIN;
   core_.reactor.change(stream_.fd(), mask_, *this);
   become_idle();
   target_.connected(*this);
+}
+
+/// Whether bytes of calls may flow; a handshake that fails ends the connection.
+bool ClientConnection::secured() {
+  TlsClient* const client = target_.settings.tls.get();
+  if (stream_.tls() == nullptr) {
+    if (client == nullptr) {
+      return true;
+    }
+    stream_.secure(client->connect(stream_.fd()));
+    if (stream_.tls() == nullptr) {
+      target_.connect_failed(*this, EPROTO);
+      return false;
+    }
+  }
+  const IoResult result = stream_.handshake();
+  if (result.state == IoResult::State::kDone) {
+    target_.counters.tls_handshakes.add();
+    if (stream_.tls()->resumed()) {
+      target_.counters.tls_resumed.add();
+    }
+    return true;
+  }
+  if (result.state != IoResult::State::kBlocked) {
+    target_.counters.tls_failed.add();
+    target_.connect_failed(*this, EPROTO);
+    return false;
+  }
+  const uint32_t mask = stream_.tls()->wants_write() ? EPOLLOUT : EPOLLIN;
+  if (mask != mask_) {
+    mask_ = mask;
+    core_.reactor.change(stream_.fd(), mask_, *this);
+  }
+  return false;
+}
+
+/// What a failed read or write is called.
+CallError ClientConnection::io_error() const {
+  return stream_.tls() != nullptr && stream_.tls()->failure() != TlsFailure::kNone &&
+                 stream_.tls()->failure() != TlsFailure::kClosed
+             ? CallError::kTls
+             : CallError::kReset;
 }
 
 void ClientConnection::become_idle() {
@@ -160,7 +205,7 @@ void ClientConnection::write() {
         iovec{.iov_base = out_.data() + sent_, .iov_len = out_size_ - sent_}};
     const IoResult result = stream_.write(parts);
     if (result.state == IoResult::State::kFailed) {
-      fail(CallError::kReset);
+      fail(io_error());
       return;
     }
     sent_ += result.bytes;

@@ -72,6 +72,9 @@ class ClientConnection : public ReadySink, private Timer {
   void on_timer(base::Instant now) override;
   void want_timer(base::Instant due);
   void connected();
+  bool secured();
+  [[nodiscard]] base::CallError io_error() const;
+  base::CallError inflate(std::string_view& body, BufferRef& buffer);
   void write();
   void read();
   void read_idle();

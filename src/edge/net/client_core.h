@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "net/buffer_pool.h"
 #include "net/client.h"
+#include "net/gzip.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
 #include "net/timer_wheel.h"
@@ -95,6 +96,8 @@ class ClientCore {
   BufferPool buffers;
   BufferRef scratch;  ///< Every read that starts an answer goes here: it stays in the cache.
   std::vector<std::unique_ptr<ClientTarget>> targets;
+  Inflater inflater;
+  Deflater deflater;
   uint64_t seed;
   bool in_call = false;
 

@@ -15,6 +15,7 @@
 #include "net/client_connection.h"
 #include "net/client_core.h"
 #include "net/client_target.h"
+#include "net/gzip.h"
 #include "net/http_parser.h"
 #include "net/stream.h"
 
@@ -60,7 +61,7 @@ void ClientConnection::read() {
       }
       return;
     case IoResult::State::kFailed:
-      fail(CallError::kReset);
+      fail(io_error());
       return;
     case IoResult::State::kBlocked:
       if (shared) {
@@ -171,15 +172,45 @@ void ClientConnection::read_policy(base::CallResult& result) {
   }
 }
 
+/// Makes `body` plain when its header says gzip; bounded like one that comes plain.
+CallError ClientConnection::inflate(std::string_view& body, BufferRef& buffer) {
+  switch (content_coding(parser_.header(message(), "Content-Encoding"))) {
+    case ContentCoding::kIdentity:
+      return CallError::kNone;
+    case ContentCoding::kOther:
+      return CallError::kProtocol;
+    case ContentCoding::kGzip:
+      break;
+  }
+  if (body.empty()) {
+    return CallError::kNone;
+  }
+  auto result = core_.inflater.inflate(body, target_.settings.answer_bytes, core_.buffers);
+  body = result.text;
+  buffer = std::move(result.buffer);
+  switch (result.state) {
+    case Inflater::State::kDone:
+      return CallError::kNone;
+    case Inflater::State::kBad:
+      return CallError::kProtocol;
+    case Inflater::State::kTooLarge:
+      return CallError::kTooLarge;
+    case Inflater::State::kNoBudget:
+      return CallError::kNoBudget;
+  }
+  return CallError::kProtocol;
+}
+
 void ClientConnection::complete() {
   base::CallResult& result = call_ != nullptr ? call_->result : tail_.result;
   read_policy(result);
   result.phase = CallPhase::kDone;
-  result.error = CallError::kNone;
   result.sent_bytes = sent_;
   result.received_bytes = received_;
+  BufferRef inflated;
+  std::string_view body = parser_.body(message());
+  result.error = call_ != nullptr ? inflate(body, inflated) : CallError::kNone;
   const BufferRef held = std::move(in_);
-  const std::string_view body = parser_.body(held.data() + begin_);
   if (begin_ + parser_.consumed() != end_) {
     target_.counters.poisoned.add();
     ends_ = true;

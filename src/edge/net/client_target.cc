@@ -36,7 +36,7 @@ constexpr base::Duration kFailedLookUpRetry = std::chrono::seconds(1);
 std::string host_header(const TargetSettings& settings) {
   const bool bare6 = settings.host.contains(':');
   std::string line = "Host: " + (bare6 ? "[" + settings.host + "]" : settings.host);
-  if (settings.port != 80) {
+  if (settings.port != (settings.tls != nullptr ? 443 : 80)) {
     line += ":" + std::to_string(settings.port);
   }
   return line + "\r\n";
@@ -52,6 +52,8 @@ CallError error_of(int code) {
       return CallError::kRefused;
     case ETIMEDOUT:
       return CallError::kTimeout;
+    case EPROTO:
+      return CallError::kTls;
     case EMFILE:
     case ENFILE:
     case EADDRNOTAVAIL:
@@ -129,7 +131,8 @@ void ClientTarget::resolved(uint64_t round, const std::vector<SocketAddress>& ad
 }
 
 void ClientTarget::change(TargetSettings next) {
-  const bool same_place = next.host == settings.host && next.port == settings.port;
+  const bool same_place =
+      next.host == settings.host && next.port == settings.port && next.tls == settings.tls;
   settings = std::move(next);
   if (same_place) {
     return;

@@ -30,10 +30,15 @@ struct Request {
   std::string_view target;          ///< As sent: path and query.
   std::span<const Header> headers;  ///< In order, at most `header_count`.
   std::string_view body;            ///< kBodyPadding readable bytes follow.
-  std::string_view peer;            ///< "address:port" of the caller.
-  base::Instant time_zero{};        ///< When the reactor could first have seen the first byte.
-  base::Instant read_at{};          ///< When the last byte was read. The difference of reading
-                                    ///< the first byte and time_zero is the queue age.
+  std::string_view peer;            ///< "address:port" of the caller, by a trusted PROXY header if
+                                    ///< the listener takes them.
+  /// Who asks: the peer's address without port or brackets or, when the peer is a trusted forwarder
+  /// (ListenerSettings::forwarders), the last address of X-Forwarded-For that is none of them.
+  std::string_view client_address;
+  bool secure = false;        ///< Came over TLS.
+  base::Instant time_zero{};  ///< When the reactor could first have seen the first byte.
+  base::Instant read_at{};    ///< When the last byte was read. The difference of reading
+                              ///< the first byte and time_zero is the queue age.
   base::Duration queue_age{};
 
   /// First value of `name` (compared without case), empty when absent.

@@ -27,6 +27,7 @@ struct PendingRequest {
   BufferRef buffer;  ///< What the request's views point into.
   std::vector<Header> headers;
   Request request;
+  BufferRef inflated;  ///< The body, when it came compressed.
   std::array<char, 64> peer{};
 
   base::Instant deadline = base::kNever;
@@ -38,6 +39,7 @@ struct PendingRequest {
   bool keep_alive = true;  ///< The caller can take another answer on this connection.
   bool http10 = false;
   bool head_only = false;  ///< HEAD: length, but no body.
+  bool takes_gzip = false;
 
   std::string head;
   std::string body;

@@ -55,8 +55,10 @@ struct Server::Body : std::enable_shared_from_this<Server::Body> {
   }
 };
 
-Server::Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers)
+Server::Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers,
+               ListenerSettings settings)
     : body_(std::make_shared<Body>()) {
+  body_->shared.listener = std::move(settings);
   body_->shared.limits = limits;
   for (Worker& worker : workers) {
     body_->workers.push_back(

@@ -11,8 +11,10 @@
 
 #include "base/counter.h"
 #include "base/time.h"
+#include "net/address_set.h"
 #include "net/http.h"
 #include "net/reactor.h"
+#include "net/tls.h"
 
 namespace spillway::net {
 
@@ -30,12 +32,30 @@ struct ServerLimits {
   base::Duration write_timeout = std::chrono::seconds(10);
 };
 
+/// What a listener is beside its address.
+struct ListenerSettings {
+  std::shared_ptr<TlsServer> tls{};  ///< Null: plain.
+  /// Not empty: every connection begins with a PROXY header, version 1 or 2, and comes from one of
+  /// these; others are closed and counted.
+  AddressSet proxies{};
+  AddressSet forwarders{};  ///< Whose X-Forwarded-For is believed.
+  /// PROXY header and TLS handshake together.
+  base::Duration handshake_timeout = std::chrono::seconds(5);
+  size_t handshakes = 256;  ///< Under way at once, of a worker. Over: closed.
+  bool gzip = true;  ///< Compressed bodies are inflated, answers over 1 KiB compressed if accepted.
+};
+
 /// Counts of one worker's part of a server; summed at scrape.
 struct ServerCounters {
   base::Counter accepted, closed, open, requests, answers;
   base::Counter bad_request, header_too_large, body_too_large, timeouts, over_budget;
   base::Counter over_connections, callers_gone, accept_errors;
   base::Counter received_bytes, sent_bytes, buffered_bytes;
+  base::Counter tls_handshakes, tls_resumed;
+  base::Counter tls_plaintext, tls_protocol, tls_certificate, tls_closed;  ///< Failed, by reason.
+  base::Counter handshake_timeouts, over_handshakes;
+  base::Counter proxy_untrusted, proxy_malformed;
+  base::Counter inflated, deflated, gzip_bad, gzip_too_large;
   base::Counter deadline_misses;  ///< Last byte accepted by the kernel after Reply's deadline.
 };
 
@@ -74,9 +94,10 @@ class Reply {
 /// Called on a worker's thread for each whole request; never from inside Reply::send().
 using Handler = std::move_only_function<void(const Request&, Reply)>;
 
-/// An HTTP/1.1 server over several workers: one acceptor hands each connection to the worker with
-/// the fewest. Handles keep-alive, pipelining, chunked bodies, `Expect: 100-continue`, HTTP/1.0.
-/// Framing that two readers could understand differently is answered 400 and closed.
+/// An HTTP/1.1 server, plain or over TLS, over several workers: one acceptor hands each connection
+/// to the worker with the fewest. Handles keep-alive, pipelining, chunked bodies, `Expect:
+/// 100-continue`, HTTP/1.0. Framing that two readers could understand differently is answered 400
+/// and closed.
 class Server {
  public:
   struct Worker {
@@ -85,7 +106,8 @@ class Server {
   };
 
   /// Binds `address` ("127.0.0.1:8080", "[::1]:0"; port 0: a free one). Throws nothing: `error()`.
-  Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers);
+  Server(std::string_view address, const ServerLimits& limits, std::vector<Worker> workers,
+         ListenerSettings settings = {});
 
   /// Closes every connection at once, each on its worker's thread; for less, stop_accepting() first
   /// and wait for open_connections() to reach 0. Replies may outlive the server, reactors must.

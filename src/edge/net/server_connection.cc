@@ -13,7 +13,9 @@
 #include <sys/epoll.h>
 
 #include "base/time.h"
+#include "net/address_set.h"
 #include "net/buffer_pool.h"
+#include "net/gzip.h"
 #include "net/http.h"
 #include "net/http_parser.h"
 #include "net/pending_request.h"
@@ -21,6 +23,7 @@
 #include "net/server.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
+#include "net/tls.h"
 
 namespace spillway::net {
 namespace {
@@ -42,6 +45,7 @@ void ServerConnection::open(size_t index) {
   phase_since_ = worker_.reactor.now();
   mask_ = EPOLLIN;
   worker_.reactor.add(stream_.fd(), mask_, *this);
+  begin_opening();
   update();
 }
 
@@ -50,6 +54,9 @@ void ServerConnection::destroy() {
     return;
   }
   dead_ = true;
+  if (std::exchange(opening_, false)) {
+    --worker_.handshakes;
+  }
   cancel();
   worker_.reactor.remove(stream_.fd(), *this);
   stream_.close();
@@ -60,7 +67,7 @@ void ServerConnection::destroy() {
 
 void ServerConnection::close_if_idle() {
   const ServerWorker::Scope scope(worker_);
-  if (!lingering_ && first_ == nullptr && !in_message_) {
+  if (!opening_ && !lingering_ && first_ == nullptr && !in_message_) {
     read();  // a request may wait in the kernel: it is answered with `Connection: close`
     if (!dead_ && !lingering_ && first_ == nullptr && !in_message_) {
       linger();
@@ -71,6 +78,10 @@ void ServerConnection::close_if_idle() {
 
 void ServerConnection::on_ready(uint32_t epoll_events) {
   const ServerWorker::Scope scope(worker_);
+  if (opening_) {
+    go_on_opening();
+    return;
+  }
   if ((epoll_events & EPOLLERR) != 0 || ((epoll_events & EPOLLHUP) != 0 && !lingering_)) {
     destroy();
     return;
@@ -79,7 +90,7 @@ void ServerConnection::on_ready(uint32_t epoll_events) {
     blocked_ = false;
     pump();
   }
-  if (!dead_ && (epoll_events & (EPOLLIN | EPOLLHUP)) != 0) {
+  if (!dead_ && ((epoll_events & (EPOLLIN | EPOLLHUP)) != 0 || stream_.may_hold_bytes())) {
     if (lingering_) {
       discard();
     } else if (read_closed_ || no_more_requests_ || queued_ >= worker_.shared.limits.pipeline) {
@@ -104,6 +115,8 @@ void ServerConnection::read() {
       destroy();
     } else if (result.state == IoResult::State::kEnd) {
       on_end();
+    } else if (stream_.tls() != nullptr) {
+      update();  // it holds no bytes any more
     }
     return;
   }
@@ -202,9 +215,16 @@ void ServerConnection::parse() {
 
 void ServerConnection::dispatch() {
   const char* const message = in_.data() + begin_;
+  BufferRef inflated;
+  std::string_view body = parser_.body(message);
+  if (worker_.shared.listener.gzip &&
+      !inflate_body(parser_.header(message, "Content-Encoding"), body, inflated, body)) {
+    return;
+  }
   PendingRequest& pending = worker_.take_request();
   pending.connection = this;
   pending.buffer = in_.share();
+  pending.inflated = std::move(inflated);
   pending.keep_alive = parser_.keep_alive();
   pending.http10 = parser_.http10();
   parser_.headers(message, pending.headers);
@@ -213,12 +233,17 @@ void ServerConnection::dispatch() {
   pending.request = {.method = parser_.method(message),
                      .target = parser_.target(message),
                      .headers = pending.headers,
-                     .body = parser_.body(message),
+                     .body = body,
                      .peer = {pending.peer.data(), peer_size},
+                     .client_address = address_of({pending.peer.data(), peer_size}),
+                     .secure = stream_.tls() != nullptr,
                      .time_zero = message_arrival_,
                      .read_at = worker_.reactor.now(),
                      .queue_age = message_age_};
+  name_client(pending);
   pending.head_only = pending.request.method == "HEAD";
+  pending.takes_gzip =
+      worker_.shared.listener.gzip && accepts_gzip(pending.request.header("Accept-Encoding"));
   begin_ += parser_.consumed();
   in_message_ = in_body_ = wants_continue_ = false;
   if (begin_ == end_) {
@@ -301,6 +326,9 @@ void ServerConnection::discard() {
 
 base::Instant ServerConnection::wanted_timer() const {
   const ServerLimits& limits = worker_.shared.limits;
+  if (opening_) {
+    return phase_since_ + worker_.shared.listener.handshake_timeout;
+  }
   if (lingering_) {
     return phase_since_ + kLingerTime;
   }
@@ -319,7 +347,10 @@ void ServerConnection::on_timer(base::Instant now) {
     worker_.reactor.timers().arm(*this, wanted_);
     return;
   }
-  if (lingering_) {
+  if (opening_) {
+    worker_.counters.handshake_timeouts.add();
+    destroy();
+  } else if (lingering_) {
     destroy();
   } else if (blocked_) {
     worker_.counters.timeouts.add();
@@ -342,7 +373,9 @@ void ServerConnection::update() {
   // EPOLLIN is taken out only when it fires in vain: mostly it would be back before that.
   uint32_t mask = read_closed_ ? 0U : (mask_ & EPOLLIN);
   mask |= reads ? EPOLLIN : 0U;
-  mask |= blocked_ || can_parse() ? EPOLLOUT : 0U;
+  const bool holds = reads && !lingering_ && !opening_ && stream_.may_hold_bytes();
+  const bool shakes = opening_ && stream_.tls() != nullptr && stream_.tls()->wants_write();
+  mask |= blocked_ || holds || shakes || can_parse() ? EPOLLOUT : 0U;
   if (mask != mask_) {
     mask_ = mask;
     worker_.reactor.change(stream_.fd(), mask_, *this);

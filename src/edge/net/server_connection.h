@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "net/buffer_pool.h"
@@ -49,12 +50,22 @@ class ServerConnection : public ReadySink, private Timer {
  private:
   void on_timer(base::Instant now) override;
 
+  // Opening: PROXY header, then TLS handshake.
+  void begin_opening();
+  void go_on_opening();
+  bool read_proxy_header();
+  bool shake_hands();
+  void count_failed_handshake();
+
   // Reading.
   void read();
   bool reserve();
   void relocate(BufferRef to);
   void parse();
   void dispatch();
+  bool inflate_body(std::string_view coding, std::string_view body, BufferRef& buffer,
+                    std::string_view& text);
+  void name_client(PendingRequest& pending) const;
   void refuse(ParseError error);
   void refuse(uint16_t status);
   void on_end();
@@ -63,6 +74,7 @@ class ServerConnection : public ReadySink, private Timer {
   [[nodiscard]] bool can_parse() const;
 
   // Writing.
+  void deflate_answer(const PendingRequest& request, Response& response);
   void pump();
   void flush();
   void advance(size_t bytes);
@@ -75,6 +87,7 @@ class ServerConnection : public ReadySink, private Timer {
   ServerWorker& worker_;
   Stream stream_;
   std::string peer_;
+  std::string proxy_header_;  ///< What was read of it.
   size_t index_ = 0;
   uint32_t mask_ = 0;
 
@@ -94,6 +107,9 @@ class ServerConnection : public ReadySink, private Timer {
   size_t linger_left_ = 0;
   base::Instant wanted_ = base::kNever;  ///< The armed timer may be earlier.
 
+  bool opening_ = false;
+  bool takes_proxy_header_ = false;
+  bool peer_forwards_ = false;  ///< Its X-Forwarded-For is believed.
   bool in_message_ = false;
   bool in_body_ = false;
   bool needs_bytes_ = false;  ///< What was read is no whole message.

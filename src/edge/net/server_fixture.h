@@ -38,7 +38,7 @@ inline std::string statuses_in(const std::string& answers) {
 /// Answers with what it understood; keeps replies back while `hold` is set.
 class ServerFixture : public ::testing::Test {
  protected:
-  void start(const ServerLimits& limits = {}, size_t workers = 1) {
+  void start(const ServerLimits& limits = {}, size_t workers = 1, ListenerSettings listener = {}) {
     std::vector<Server::Worker> parts;
     for (size_t i = 0; i < workers; ++i) {
       threads_.push_back(std::make_unique<ReactorThread>());
@@ -47,7 +47,8 @@ class ServerFixture : public ::testing::Test {
                          handle(request, std::move(reply));
                        }});
     }
-    server_ = std::make_unique<Server>("127.0.0.1:0", limits, std::move(parts));
+    server_ =
+        std::make_unique<Server>("127.0.0.1:0", limits, std::move(parts), std::move(listener));
     ASSERT_EQ(server_->error(), "");
     server_->start();
   }

@@ -34,6 +34,7 @@ ServerWorker::~ServerWorker() {
   for (PendingRequest* request = live_; request != nullptr; request = request->next) {
     request->worker = nullptr;  // its Reply frees it
     request->buffer.orphan();
+    request->inflated.orphan();
   }
 }
 
@@ -107,6 +108,7 @@ void ServerWorker::release(PendingRequest& request) {
   std::unique_ptr<PendingRequest> owner(&request);
   buffers.discharge(request.charged);
   request.buffer.reset();
+  request.inflated.reset();
   counters.buffered_bytes.set(buffers.bytes());
   if (free_.size() >= kKeptRequests) {
     return;
@@ -115,7 +117,8 @@ void ServerWorker::release(PendingRequest& request) {
   request.behind = nullptr;
   request.deadline = base::kNever;
   request.gone = nullptr;
-  request.answered = request.close = request.http10 = request.head_only = false;
+  request.answered = request.close = request.http10 = request.head_only = request.takes_gzip =
+      false;
   request.keep_alive = true;
   request.charged = request.sent = 0;
   if (request.body.capacity() > kKeptAnswerBytes) {

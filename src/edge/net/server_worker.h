@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/buffer_pool.h"
+#include "net/gzip.h"
 #include "net/pending_request.h"
 #include "net/reactor.h"
 #include "net/response_head.h"
@@ -22,6 +23,7 @@ class ServerConnection;
 /// What all workers of a server share. Written by any thread.
 struct ServerShared {
   ServerLimits limits;
+  ListenerSettings listener;
   std::atomic<size_t> open{0};  ///< Connections, those being handed over included.
   std::atomic<bool> draining{false};
 };
@@ -72,6 +74,9 @@ class ServerWorker {
   ServerCounters counters;
   BufferPool buffers;
   DateLine date;
+  Inflater inflater;
+  Deflater deflater;
+  size_t handshakes = 0;          ///< PROXY headers and TLS handshakes under way.
   std::atomic<uint32_t> load{0};  ///< Connections handed to this worker and not closed.
 
  private:

@@ -63,6 +63,7 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   }
   const auto second =
       std::chrono::floor<std::chrono::seconds>(worker_.reactor.now().time_since_epoch());
+  deflate_answer(request, response);
   write_head(response, persistence, worker_.date.at(second.count()), request.head);
   if (!request.head_only && !bodyless(response.status)) {
     request.body = std::move(response.body);
@@ -73,6 +74,7 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   request.charged = size_of(request);
   worker_.buffers.charge(request.charged);
   request.buffer.reset();
+  request.inflated.reset();
   if (!pumping_) {
     // Only writes: a pipelined request that waited goes to the handler from the next poll, never
     // from inside send().

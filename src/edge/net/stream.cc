@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "net/tls.h"
 
 namespace spillway::net {
 namespace {
@@ -31,7 +35,22 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
+Stream::Stream(UniqueFd socket) : socket_(std::move(socket)) {}
+
+Stream::Stream(Stream&& other) noexcept = default;
+Stream& Stream::operator=(Stream&& other) noexcept = default;
+Stream::~Stream() = default;
+
+void Stream::secure(std::unique_ptr<TlsSession> session) { tls_ = std::move(session); }
+
+IoResult Stream::handshake() const { return tls_ != nullptr ? tls_->handshake() : IoResult{}; }
+
+bool Stream::may_hold_bytes() const { return tls_ != nullptr && tls_->may_hold_bytes(); }
+
 IoResult Stream::read(char* into, size_t size) const {
+  if (tls_ != nullptr) {
+    return tls_->read(into, size);
+  }
   const ssize_t got = ::recv(socket_.fd(), into, size, 0);
   if (got > 0) {
     return {.bytes = static_cast<size_t>(got)};
@@ -40,6 +59,9 @@ IoResult Stream::read(char* into, size_t size) const {
 }
 
 IoResult Stream::write(std::span<iovec> parts) const {
+  if (tls_ != nullptr) {
+    return tls_->write(parts);
+  }
   ssize_t sent = 0;
   if (parts.size() == 1) {
     sent = ::send(socket_.fd(), parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL);
@@ -52,7 +74,20 @@ IoResult Stream::write(std::span<iovec> parts) const {
   return sent >= 0 ? IoResult{.bytes = static_cast<size_t>(sent)} : failure();
 }
 
-void Stream::shut_write() const { ::shutdown(socket_.fd(), SHUT_WR); }
+void Stream::shut_write() const {
+  if (tls_ != nullptr) {
+    tls_->shut();
+  }
+  ::shutdown(socket_.fd(), SHUT_WR);
+}
+
+void Stream::close() {
+  if (tls_ != nullptr) {
+    tls_->shut();
+    tls_.reset();
+  }
+  socket_.reset();
+}
 
 bool split_address(std::string_view text, std::string& host, std::string& port) {
   const size_t colon = text.rfind(':');

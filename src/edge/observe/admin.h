@@ -27,18 +27,21 @@ struct AdminHooks {
 /// Answers one admin request: /metrics, /healthz, /readyz, /admin/circuits, /admin/reload; 404 and
 /// 405 otherwise. Never throws.
 ///
-/// POST /admin/circuits?key=dsp/region/path takes {"mode": "enforce" | "shadow" | "disabled" |
-/// "forced_open", "for": "10m", "why": "..."}: `for` in ms, s, m, h or d, from 1 s to 30 d, 1 h
-/// when absent; `why` is required, at most 200 bytes. Bad JSON, unknown or wrong fields are 400
-/// with a sentence naming the field; what a hook refuses is 422 with the hook's own words; a POST
-/// with an `Origin` (a web page's, not an operator's) is 403; a hook that throws is 500.
+/// POST /admin/circuits?key=dsp/region/path, or ?key=dsp/region or ?key=dsp for all under it, takes
+/// {"mode": "enforce" | "shadow" | "disabled" | "forced_open", "for": "10m", "why": "..."}: `for`
+/// in ms, s, m, h or d, from 1 s to 30 d, 1 h when absent; `why` is required, at most 200 bytes.
+/// Bad JSON, unknown or wrong fields are 400 with a sentence naming the field; what a hook refuses
+/// is 422 with the hook's own words; a POST with an `Origin` (a web page's, not an operator's) is
+/// 403; a hook that throws is 500.
 void answer_admin(const AdminHooks& hooks, const net::Request& request, net::Reply reply);
 
 /// The same as a value: what answer_admin would send.
 [[nodiscard]] net::Response admin_response(const AdminHooks& hooks, const net::Request& request);
 
-/// {"circuits":[{"key":...,"state":...,"mode":...,...}]} of every guard, in order of key. Times in
-/// milliseconds; counts since the start under "admitted", "refused" (by code) and "outcomes".
+/// {"circuits":[{"key":...,"state":...,"mode":...,...}],"parents":[{"key":...,"state":...,
+/// "override":...,"leaves":...,"closed_leaves":...}]} of every guard and of the dependencies and
+/// regions above, in order of key. Times in milliseconds; counts since the start under "admitted",
+/// "refused" (by code) and "outcomes".
 [[nodiscard]] std::string circuits_json(const resilience::Registry& registry);
 
 }  // namespace spillway::observe

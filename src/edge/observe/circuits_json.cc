@@ -83,6 +83,16 @@ std::string circuits_json(const resilience::Registry& registry) {
     out += guard == guards.front() ? "" : ",";
     append_circuit(out, *guard);
   }
+  out += "],\"parents\":[";
+  const auto nodes = registry.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    out += i == 0 ? "{\"key\":" : ",{\"key\":";
+    append_text(out, nodes[i].key);
+    fmt::format_to(std::back_inserter(out),
+                   ",\"state\":\"{}\",\"override\":\"{}\",\"leaves\":{},\"closed_leaves\":{}}}",
+                   to_string(nodes[i].state), to_string(nodes[i].override), nodes[i].leaves,
+                   nodes[i].closed_leaves);
+  }
   out += "]}\n";
   return out;
 }

@@ -23,7 +23,7 @@ constexpr base::Instant kStart{std::chrono::hours(1)};
 
 TEST(CircuitsJson, AnEmptyRegistryIsAnEmptyList) {
   const resilience::Registry registry(1, 7);
-  EXPECT_EQ(circuits_json(registry), "{\"circuits\":[]}\n");
+  EXPECT_EQ(circuits_json(registry), "{\"circuits\":[],\"parents\":[]}\n");
 }
 
 TEST(CircuitsJson, ShowsEveryGuardInOrderOfKeyWithItsNumbers) {
@@ -61,6 +61,21 @@ TEST(CircuitsJson, ShowsEveryGuardInOrderOfKeyWithItsNumbers) {
   EXPECT_EQ(uint64_t(second["outcomes"]["timeout"]), 0U);
   EXPECT_EQ(std::string_view(circuits.at(2)["key"]), "zeta/eu/display");
   held->finish(kStart, resilience::Outcome::kNotSent);
+}
+
+TEST(CircuitsJson, ShowsDependenciesAndRegionsWithTheirOverrides) {
+  resilience::Registry registry(1, 1);
+  registry.at("dsp/eu/display", {}, base::Instant{});
+  registry.at("dsp/eu/video", {}, base::Instant{});
+  std::vector<resilience::Transition> log;
+  ASSERT_TRUE(registry.set_mode("dsp", base::Instant{}, resilience::Mode::kForcedOpen, base::kNever,
+                                "drill", log));
+  const std::string json = circuits_json(registry);
+  EXPECT_NE(json.find(R"("parents":[{"key":"dsp","state":"closed","override":"forced_open",)"
+                      R"("leaves":2,"closed_leaves":0},{"key":"dsp/eu","state":"closed",)"
+                      R"("override":"enforce","leaves":2,"closed_leaves":0}]})"),
+            std::string::npos)
+      << json;
 }
 
 }  // namespace

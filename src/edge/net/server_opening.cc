@@ -1,0 +1,139 @@
+// The opening half of ServerConnection: what comes before its first request.
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "net/address_set.h"
+#include "net/proxy_header.h"
+#include "net/server.h"
+#include "net/server_connection.h"
+#include "net/server_worker.h"
+#include "net/stream.h"
+#include "net/tls.h"
+
+namespace spillway::net {
+
+void ServerConnection::begin_opening() {
+  const ListenerSettings& listener = worker_.shared.listener;
+  takes_proxy_header_ = !listener.proxies.empty();
+  peer_forwards_ = listener.forwarders.contains(address_of(peer_));
+  if (!takes_proxy_header_ && listener.tls == nullptr) {
+    return;
+  }
+  if (takes_proxy_header_ && !listener.proxies.contains(address_of(peer_))) {
+    worker_.counters.proxy_untrusted.add();
+    destroy();
+  } else if (worker_.handshakes >= listener.handshakes) {
+    worker_.counters.over_handshakes.add();
+    destroy();
+  } else {
+    opening_ = true;
+    ++worker_.handshakes;
+  }
+}
+
+void ServerConnection::go_on_opening() {
+  if (takes_proxy_header_ && !read_proxy_header()) {
+    return;
+  }
+  if (worker_.shared.listener.tls != nullptr && !shake_hands()) {
+    return;
+  }
+  opening_ = false;
+  --worker_.handshakes;
+  phase_since_ = worker_.reactor.now();
+  read();  // the handshake may have read ahead
+  update();
+}
+
+/// True when it is there whole. Takes not one byte of what follows it.
+bool ServerConnection::read_proxy_header() {
+  std::array<char, kProxyHeaderMax> bytes{};
+  const size_t had = proxy_header_.size();
+  const ssize_t got = ::recv(stream_.fd(), bytes.data(), bytes.size() - had, MSG_PEEK);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return false;
+  }
+  if (got <= 0) {
+    worker_.counters.proxy_malformed.add();
+    destroy();
+    return false;
+  }
+  const auto size = static_cast<size_t>(got);
+  proxy_header_.append(bytes.data(), size);
+  ProxyHeader header = parse_proxy_header(proxy_header_);
+  if (header.state == ProxyHeader::State::kBad ||
+      (header.state == ProxyHeader::State::kMore && proxy_header_.size() == kProxyHeaderMax)) {
+    worker_.counters.proxy_malformed.add();
+    destroy();
+    return false;
+  }
+  const bool whole = header.state == ProxyHeader::State::kWhole;
+  static_cast<void>(::recv(stream_.fd(), bytes.data(), whole ? header.size - had : size, 0));
+  if (!whole) {
+    return false;
+  }
+  takes_proxy_header_ = false;
+  proxy_header_ = std::string();
+  if (!header.source.empty()) {
+    peer_ = std::move(header.source);
+    peer_forwards_ = worker_.shared.listener.forwarders.contains(address_of(peer_));
+  }
+  return true;
+}
+
+/// True when the handshake is done.
+bool ServerConnection::shake_hands() {
+  if (stream_.tls() == nullptr) {
+    stream_.secure(worker_.shared.listener.tls->accept(stream_.fd()));
+    if (stream_.tls() == nullptr) {
+      worker_.counters.tls_protocol.add();
+      destroy();
+      return false;
+    }
+  }
+  switch (stream_.handshake().state) {
+    case IoResult::State::kDone:
+      worker_.counters.tls_handshakes.add();
+      if (stream_.tls()->resumed()) {
+        worker_.counters.tls_resumed.add();
+      }
+      return true;
+    case IoResult::State::kBlocked:
+      update();
+      return false;
+    case IoResult::State::kEnd:
+    case IoResult::State::kFailed:
+      count_failed_handshake();
+      destroy();
+      return false;
+  }
+  return false;
+}
+
+void ServerConnection::count_failed_handshake() {
+  ServerCounters& counters = worker_.counters;
+  switch (stream_.tls()->failure()) {
+    case TlsFailure::kPlaintext:
+      counters.tls_plaintext.add();
+      break;
+    case TlsFailure::kCertificate:
+      counters.tls_certificate.add();
+      break;
+    case TlsFailure::kProtocol:
+      counters.tls_protocol.add();
+      break;
+    case TlsFailure::kNone:
+    case TlsFailure::kClosed:
+      counters.tls_closed.add();
+      break;
+  }
+}
+
+}  // namespace spillway::net
