@@ -34,8 +34,8 @@ struct Step {
   uint8_t amount = 0;
 };
 
-void showValue(const Step& step, std::ostream& out) {
-  out << int{step.kind} << ':' << int{step.pick} << ':' << int{step.amount};
+std::ostream& operator<<(std::ostream& out, const Step& step) {
+  return out << int{step.kind} << ':' << int{step.pick} << ':' << int{step.amount};
 }
 
 rc::Gen<std::vector<Step>> schedules() {
