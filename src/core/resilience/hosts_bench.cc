@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -56,8 +57,8 @@ void hosts_pick_and_report(benchmark::State& state) {
   const auto worker = static_cast<uint32_t>(state.thread_index());
   base::Rng rng(worker + 1);
   for (auto _ : state) {
-    const auto picked = hosts.pick(worker, rng.next());
-    hosts.report(worker, *picked, Outcome::kOk, 20ms);
+    const PickedHost picked = hosts.pick(worker, rng.next()).value_or(PickedHost{});
+    hosts.report(worker, picked, Outcome::kOk, 20ms);
   }
 }
 

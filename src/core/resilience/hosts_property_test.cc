@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,8 +34,8 @@ struct Step {
   uint8_t amount = 0;
 };
 
-void showValue(const Step& step, std::ostream& out) {
-  out << int{step.kind} << ':' << int{step.pick} << ':' << int{step.amount};
+std::ostream& operator<<(std::ostream& out, const Step& step) {
+  return out << int{step.kind} << ':' << int{step.pick} << ':' << int{step.amount};
 }
 
 rc::Gen<std::vector<Step>> schedules() {
@@ -114,6 +113,7 @@ class Play {
 
   void set_hosts(size_t count, uint64_t first) {
     std::vector<uint64_t> ids;
+    ids.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
       ids.push_back(first + i);
     }

@@ -1,16 +1,15 @@
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "resilience/ejection.h"
 #include "resilience/host_settings.h"
 #include "resilience/hosts.h"
 #include "resilience/outcome.h"
@@ -58,6 +57,7 @@ struct Stress {
   /// The ids in use overlap from set to set and come from 100: places are reused.
   void change_set(base::Rng& rng, base::Instant now, std::vector<HostEvent>& log) {
     std::vector<uint64_t> ids;
+    ids.reserve(22);
     const uint64_t first = rng.below(90);
     const uint64_t count = 2 + rng.below(20);
     for (uint64_t i = 0; i < count; ++i) {
@@ -94,6 +94,7 @@ struct Stress {
 TEST(HostsStress, NothingLeaksAndTheCapHoldsWhileTheSetChangesUnderTheWorkers) {
   Stress stress;
   std::vector<std::thread> workers;
+  workers.reserve(kWorkers);
   for (uint32_t i = 0; i < kWorkers; ++i) {
     workers.emplace_back([&stress, i] { stress.work(i); });
   }

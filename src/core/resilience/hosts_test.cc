@@ -84,7 +84,7 @@ TEST(Hosts, ThreeBadHostsOfTenDoNotHideEachOther) {
   pool.behaviours[9] = Pool::failing(0.2);
   pool.run(11s, 1000);
   EXPECT_EQ(pool.hosts.peek().ejected, 3U);
-  for (const uint64_t host : {2, 7, 9}) {
+  for (const uint64_t host : {2U, 7U, 9U}) {
     EXPECT_TRUE(pool.state(host).ejected);
   }
   EXPECT_EQ(pool.hosts.totals().ejected_success_rate.value(), 3U);
@@ -187,7 +187,7 @@ TEST(Hosts, ANewSetKeepsTheHistoryOfHostsThatStayAndOfThoseThatComeBack) {
 
 TEST(Hosts, ASmallerSetTakesTheNextDueBackIn) {
   Pool pool(10);
-  for (const uint64_t host : {1, 2, 3}) {
+  for (const uint64_t host : {1U, 2U, 3U}) {
     pool.call_host(host, 5, Outcome::kRefused);
     pool.tick(1s);
   }
@@ -279,7 +279,7 @@ TEST(Hosts, TheHostWithFewerCallsInFlightIsTaken) {
   Pool pool(2);
   std::vector<PickedHost> held;
   for (int i = 0; i < 100; ++i) {
-    held.push_back(*pool.hosts.pick(0, pool.rng.next()));
+    held.push_back(pool.hosts.pick(0, pool.rng.next()).value_or(PickedHost{}));
   }
   EXPECT_EQ(pool.state(1).in_flight, 50U);
   EXPECT_EQ(pool.state(2).in_flight, 50U);

@@ -53,9 +53,9 @@ class Pool {
 
   /// One call wherever the pick goes; its host.
   uint64_t call(uint32_t worker = 0) {
-    const auto picked = hosts.pick(worker, rng.next());
-    settle(*picked, worker);
-    return picked->id;
+    const PickedHost picked = hosts.pick(worker, rng.next()).value_or(PickedHost{});
+    settle(picked, worker);
+    return picked.id;
   }
 
   /// `calls` calls that reach `host` (picks that go elsewhere are given back as not sent).
@@ -74,7 +74,7 @@ class Pool {
   PickedHost pick_host(uint64_t host) {
     uint64_t others = 0;
     for (;;) {
-      const PickedHost picked = *hosts.pick(0, rng.next(), others);
+      const PickedHost picked = hosts.pick(0, rng.next(), others).value_or(PickedHost{});
       if (picked.id == host) {
         return picked;
       }
