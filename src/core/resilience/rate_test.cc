@@ -1,6 +1,5 @@
 #include "resilience/rate.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -107,6 +106,7 @@ TEST(QpsContract, ManyThreadsTogetherKeepItAndLoseNoCall) {
   contract.set_qps(1000);
   std::atomic<uint64_t> passed = 0;
   std::vector<std::jthread> threads;
+  threads.reserve(4);
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20'000; ++i) {
