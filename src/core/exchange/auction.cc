@@ -46,29 +46,7 @@ using std::chrono::milliseconds;
 constexpr size_t kNodesKept = 8'192;  // One huge request does not hold its memory for good.
 constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
-base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
-  return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
-}
-
 }  // namespace
-
-std::string_view to_string(ReplyKind kind) {
-  switch (kind) {
-    case ReplyKind::kBid:
-      return "bid";
-    case ReplyKind::kHouse:
-      return "house";
-    case ReplyKind::kNoBid:
-      return "no_bid";
-    case ReplyKind::kInvalid:
-      return "invalid";
-    case ReplyKind::kShed:
-      return "shed";
-    case ReplyKind::kUnsupported:
-      return "unsupported";
-  }
-  return "";
-}
 
 struct Auction::Body {
   enum class Stage : uint8_t { kIdle, kRouted, kAsking, kEnded };

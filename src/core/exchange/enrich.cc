@@ -51,7 +51,7 @@ void fill_device(const Start& start, const openrtb::Document& document,
     }
   }
   if (!has_address && !is_private_address(start.client_address)) {
-    const bool is_v6 = start.client_address.find(':') != std::string_view::npos;
+    const bool is_v6 = start.client_address.contains(':');
     out.push_back({.path = {Key::device, is_v6 ? Key::ipv6 : Key::ip},
                    .json = json_string(start.client_address)});
   }
