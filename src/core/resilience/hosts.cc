@@ -1,6 +1,7 @@
 #include "resilience/hosts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>

@@ -124,7 +124,7 @@ class Hosts {
                                                uint64_t tried = 0);
 
   /// Settles a pick: what came of it and how long it took.
-  void report(uint32_t worker, PickedHost host, Outcome outcome, base::Duration latency);
+  void report(uint32_t worker, PickedHost picked, Outcome outcome, base::Duration latency);
 
   /// Applies the rules and deadlines. Call every 100 ms or so; late calls and time going back are
   /// safe. Appends what happened.

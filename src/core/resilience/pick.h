@@ -4,23 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#ifdef __BMI2__
+#include <immintrin.h>
+#endif
+
 namespace spillway::resilience {
 
 /// A weight of 1: weights are numbers of 1/65 536, in (0, kFullWeight].
 inline constexpr uint32_t kFullWeight = 1U << 16;
 
 /// Position of the n-th set bit of `mask`, n from 0. Requires n < popcount(mask).
-[[nodiscard]] constexpr size_t nth_bit(uint64_t mask, unsigned n) {
-  size_t at = 0;
-  for (unsigned width = 32; width > 0; width /= 2) {
-    const auto low = static_cast<unsigned>(std::popcount(mask & ((uint64_t{1} << width) - 1)));
-    if (n >= low) {
-      n -= low;
-      mask >>= width;
-      at += width;
-    }
+[[nodiscard]] inline size_t nth_bit(uint64_t mask, unsigned n) {
+#ifdef __BMI2__
+  return static_cast<size_t>(std::countr_zero(_pdep_u64(uint64_t{1} << n, mask)));
+#else
+  for (; n > 0; --n) {
+    mask &= mask - 1;
   }
-  return at;
+  return static_cast<size_t>(std::countr_zero(mask));
+#endif
 }
 
 /// Two different members of a set, or twice the only one.
@@ -30,7 +32,7 @@ struct Pair {
 };
 
 /// Requires a set that is not empty. Uses the low 32 bits of `random`.
-[[nodiscard]] constexpr Pair draw_pair(uint64_t mask, uint64_t random) {
+[[nodiscard]] inline Pair draw_pair(uint64_t mask, uint64_t random) {
   const auto members = static_cast<unsigned>(std::popcount(mask));
   const auto first = static_cast<unsigned>(((random & 0xffff) * members) >> 16);
   if (members == 1) {
@@ -55,10 +57,10 @@ struct Load {
 [[nodiscard]] constexpr bool second_is_better(Load first, Load second, uint64_t random) {
   const bool keep_first = ((random >> 32) & 0xffff) < first.weight;
   const bool keep_second = (random >> 48) < second.weight;
-  if (keep_first != keep_second) {
-    return keep_second;
-  }
-  return second.in_flight * first.weight < first.in_flight * second.weight;
+  const bool idler = second.in_flight * first.weight < first.in_flight * second.weight;
+  // Without branches: a random one is mispredicted half of the time.
+  return static_cast<bool>((static_cast<int>(keep_first == keep_second) & static_cast<int>(idler)) |
+                           (static_cast<int>(keep_second) & static_cast<int>(!keep_first)));
 }
 
 }  // namespace spillway::resilience
