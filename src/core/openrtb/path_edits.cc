@@ -12,6 +12,20 @@
 
 namespace spillway::openrtb {
 
+namespace {
+
+/// A member, null or not.
+NodeId member_of(const Document& document, NodeId object, Key key) {
+  for (const NodeId child : document.children(object)) {
+    if (document.node(child).key == key) {
+      return child;
+    }
+  }
+  return kAbsent;
+}
+
+}  // namespace
+
 void PathEdits::clear() {
   entries_.clear();
   text_.clear();
@@ -36,11 +50,9 @@ void PathEdits::add_entry(const Path& path, std::string_view json) {
   if (entry == entries_.end()) {
     entry = entries_.insert(entry, Entry{.path = path});
   }
-  // `json` may be a view into our own text.
-  const std::string copy(json);
   entry->begin = static_cast<uint32_t>(text_.size());
-  entry->length = static_cast<uint32_t>(copy.size());
-  text_ += copy;
+  entry->length = static_cast<uint32_t>(json.size());
+  text_ += json;
 }
 
 void PathEdits::set(const Path& path, std::string_view json) { add_entry(path, json); }
@@ -75,7 +87,7 @@ bool PathEdits::apply_inside(const Document& document, NodeId object, const Path
     }
     const Key key = entries_[i].path[prefix.size()];
     const Path path = prefix.then(key);
-    const NodeId member = document.member(object, name_of(key));
+    const NodeId member = member_of(document, object, key);
     std::string made;
     std::string_view json;
     bool gone = false;
@@ -89,7 +101,11 @@ bool PathEdits::apply_inside(const Document& document, NodeId object, const Path
       json = made;
     }
     if (!json.empty()) {
-      out.set(object, key, json);
+      if (member != kAbsent) {
+        out.replace(member, json);
+      } else {
+        out.set(object, key, json);
+      }
       added = true;
     } else if (gone && member != kAbsent) {
       out.remove(member);

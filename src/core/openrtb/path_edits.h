@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -30,30 +29,29 @@ class Path {
 
   [[nodiscard]] constexpr size_t size() const { return size_; }
 
-  [[nodiscard]] constexpr Key operator[](size_t i) const { return keys_[i]; }
+  [[nodiscard]] constexpr Key operator[](size_t i) const {
+    return static_cast<Key>(keys_ >> (16 * i) & 0xffff);
+  }
 
   [[nodiscard]] constexpr Path then(Key key) const {
     Path longer = *this;
     if (size_ < kLongest) {
-      longer.keys_[longer.size_++] = key;
+      longer.keys_ |= static_cast<uint64_t>(key) << (16 * longer.size_++);
     }
     return longer;
   }
 
   /// Whether this path begins with all names of `other`.
   [[nodiscard]] constexpr bool begins_with(const Path& other) const {
-    for (size_t i = 0; i < other.size_; ++i) {
-      if (keys_[i] != other.keys_[i]) {
-        return false;
-      }
-    }
-    return size_ >= other.size_;
+    const uint64_t mask =
+        other.size_ == kLongest ? ~uint64_t{0} : (uint64_t{1} << (16 * other.size_)) - 1;
+    return ((keys_ ^ other.keys_) & mask) == 0;  // No name is numbered 0.
   }
 
   bool operator==(const Path&) const = default;
 
  private:
-  std::array<Key, kLongest> keys_{};
+  uint64_t keys_ = 0;  ///< 16 bits a name, the first lowest: comparing is one step.
   size_t size_ = 0;
 };
 

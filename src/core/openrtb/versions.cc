@@ -42,7 +42,8 @@ void place(const Document& document, const Places& at, NodeId fallback, Version 
   }
   const bool wants_26 = version == Version::k26;
   const NodeId there = wants_26 ? at.node_26 : at.node_25;
-  const std::string value(is_said ? edits.said(at.path_26) : document.raw(source));
+  const std::string said(is_said ? edits.said(at.path_26) : std::string_view{});
+  const std::string_view value = is_said ? said : document.raw(source);
   const Path& wanted = wants_26 ? at.path_26 : at.path_25;
   const Path& other = wants_26 ? at.path_25 : at.path_26;
   edits.remove(other);
