@@ -254,6 +254,7 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   reader.read_bytes("answer_bytes", answer_bytes, 1 << 10, 64 << 20);
   out.answer_bytes = static_cast<uint32_t>(answer_bytes);
   reader.read("idle_timeout", out.idle_timeout, 1s, 10min);
+  reader.read("own_request_id", out.own_request_id);
   auto expect = reader.section("expect");
   expect.read("qps", expected.qps, 0, 10'000'000);
   expect.read("latency", expected.latency, 1ms, 10s);

@@ -199,12 +199,35 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   read_privacy_policy(reader.section("privacy"), out.privacy);
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
+  auto fill = static_cast<size_t>(out.fill_device);
+  reader.read_choice("fill_device", {"never", "browser", "always"}, fill);
+  out.fill_device = static_cast<exchange::FillDevice>(fill);
+  reader.read("source_tid", out.source_tid);
+  reader.read("secure", out.secure);
+  reader.read("seller_id", out.seller.sid);
+  if (reader.has("seller_id") && out.seller.asi.empty()) {
+    reader.problem("seller_id", "is of no use without schain.asi");
+  } else if (reader.has("seller_id") && out.seller.sid.empty()) {
+    reader.problem("seller_id", "must not be empty");
+  }
+  reader.finish();
+}
+
+void read_seller(ConfigReader reader, exchange::Seller& out) {
+  reader.read("asi", out.asi);
+  reader.read("sid", out.sid);
+  reader.read("begins_complete", out.begins_complete);
+  const bool is_there = reader.has("asi") || reader.has("sid") || reader.has("begins_complete");
+  if (is_there && (out.asi.empty() || out.sid.empty())) {
+    reader.problem("", "must have asi and sid: a node names the exchange and the seller's account");
+  }
   reader.finish();
 }
 
 // The entry without a publisher is the default account; the others begin as copies of it.
 void read_accounts(ConfigReader& root, std::vector<exchange::Account>& out) {
   out.emplace_back();
+  read_seller(root.section("schain"), out[0].seller);
   auto entries = root.list("accounts");
   const auto is_default = [](const ConfigReader& entry) { return !entry.has("publisher"); };
   const auto fallback = std::ranges::find_if(entries, is_default);

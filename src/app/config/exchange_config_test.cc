@@ -77,6 +77,36 @@ TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   EXPECT_EQ(config.snapshot.text, kMinimal);
 }
 
+TEST(ExchangeConfig, ReadsWhatIsSaidForSilentCallers) {
+  const auto config = good(std::string(kMinimal) + R"(
+schain: { asi: exchange.example, sid: "77", begins_complete: true }
+accounts:
+  - { fill_device: always, source_tid: false }
+  - { publisher: p, secure: true, seller_id: "p-1", fill_device: never }
+)");
+  const auto& standard = config.snapshot.accounts[0];
+  EXPECT_EQ(standard.fill_device, exchange::FillDevice::kAlways);
+  EXPECT_FALSE(standard.source_tid);
+  EXPECT_FALSE(standard.secure);
+  EXPECT_EQ(standard.seller.sid, "77");
+  const auto& own = config.snapshot.accounts[1];
+  EXPECT_EQ(own.fill_device, exchange::FillDevice::kNever);
+  EXPECT_TRUE(own.secure);
+  EXPECT_TRUE(own.seller.begins_complete);
+  EXPECT_EQ(own.seller.asi, "exchange.example");
+  EXPECT_EQ(own.seller.sid, "p-1");
+  EXPECT_FALSE(config.snapshot.dsps[0].own_request_id);
+}
+
+TEST(ExchangeConfig, RefusesASellerByHalves) {
+  EXPECT_NE(problems_of(std::string(kMinimal) + "schain: { asi: exchange.example }\n")
+                .find("schain: must have asi and sid"),
+            std::string::npos);
+  EXPECT_NE(problems_of(std::string(kMinimal) + "accounts: [ { seller_id: x } ]\n")
+                .find("seller_id: is of no use without schain.asi"),
+            std::string::npos);
+}
+
 TEST(ExchangeConfig, RefusesAnAdminListenerOnTheExchangesOwnPort) {
   constexpr std::string_view kDsps = "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\n";
   const auto with = [&](std::string_view exchange, std::string_view admin) {

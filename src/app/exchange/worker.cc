@@ -85,6 +85,8 @@ void Worker::serve(const net::Request& request, net::Reply reply) {
                         .shed_level = level,
                         .has_origin = !request.header("Origin").empty(),
                         .is_json = speaks_json(request.header("Content-Type")),
+                        .client_address = request.client_address,
+                        .user_agent = request.header("User-Agent"),
                         .body = request.body};
   stats_.auctions.add();
   stats_.queue_age.record(request.queue_age);

@@ -20,6 +20,7 @@
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/conclusion.h"
+#include "exchange/enrich.h"
 #include "exchange/fallback.h"
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
@@ -31,6 +32,7 @@
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
+#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
 #include "openrtb/versions.h"
 #include "resilience/guard.h"
@@ -45,29 +47,7 @@ using std::chrono::milliseconds;
 constexpr size_t kNodesKept = 8'192;  // One huge request does not hold its memory for good.
 constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
-base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
-  return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
-}
-
 }  // namespace
-
-std::string_view to_string(ReplyKind kind) {
-  switch (kind) {
-    case ReplyKind::kBid:
-      return "bid";
-    case ReplyKind::kHouse:
-      return "house";
-    case ReplyKind::kNoBid:
-      return "no_bid";
-    case ReplyKind::kInvalid:
-      return "invalid";
-    case ReplyKind::kShed:
-      return "shed";
-    case ReplyKind::kUnsupported:
-      return "unsupported";
-  }
-  return "";
-}
 
 struct Auction::Body {
   enum class Stage : uint8_t { kIdle, kRouted, kAsking, kEnded };
@@ -87,6 +67,7 @@ struct Auction::Body {
   std::vector<PrivacyDecision> privacy;  ///< One a DSP, once routed.
   Routes routes;
   Outgoing outgoing;
+  std::vector<openrtb::PathEdit> fill;       ///< See fill_silence.
   std::vector<openrtb::NodeId> params;       ///< Of the candidate being asked.
   std::vector<std::unique_ptr<Call>> calls;  ///< One a candidate in front; the rest is kept memory.
   std::vector<Ask> asks;
@@ -108,7 +89,7 @@ struct Auction::Body {
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
-  DspEdits edits_for(const Candidate& candidate, int64_t tmax_ms);
+  DspEdits edits_for(uint32_t index, int64_t tmax_ms);
   void gather_bids();
   void end();
   [[nodiscard]] Conclusion conclusion() const;
@@ -162,6 +143,7 @@ bool Auction::Body::read() {
   }
   request_hash = base::hash64(request.id);
   account = &snapshot->account_of(request.publisher_id);
+  assume_secure(*account, document, request);
   miss_after = input.time_zero + clamped_tmax(snapshot->timing, request.tmax);
   deadline = miss_after - account->response_margin;
   return true;
@@ -204,19 +186,26 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   asks.push_back({.candidate = candidate,
                   .deadline = until,
                   .announced_tmax = std::min<base::Duration>(announced, left),
-                  .body = outgoing.bytes(edits_for(candidates()[candidate], announced.count()))});
+                  .body = outgoing.bytes(edits_for(candidate, announced.count()))});
   return true;
 }
 
 /// All in which this DSP's request is its own.
-DspEdits Auction::Body::edits_for(const Candidate& candidate, int64_t tmax_ms) {
+DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
+  const Candidate& candidate = candidates()[index];
+  const DspConfig& dsp = snapshot->dsps[candidate.dsp];
   params.clear();
   if (prebid.has_params()) {
     for (const uint32_t imp : candidate.imps) {
       params.push_back(prebid.params(candidate.dsp, imp));
     }
   }
-  const bool is_25 = snapshot->dsps[candidate.dsp].openrtb == "2.5";
+  std::string& request_id = calls[index]->request_id;
+  if (dsp.own_request_id) {
+    request_id =
+        uuid_of(base::combine64(base::combine64(input.seed, request_hash), base::hash64(dsp.name)));
+  }
+  const bool is_25 = dsp.openrtb == "2.5";
   return {.imps = candidate.imps,
           .tmax_ms = tmax_ms,
           .at = request.at != 0 ? request.at : account->auction,
@@ -224,6 +213,7 @@ DspEdits Auction::Body::edits_for(const Candidate& candidate, int64_t tmax_ms) {
           .params = params,
           .buyeruid = prebid.buyeruid(candidate.dsp),
           .schain = prebid.schain(candidate.dsp),
+          .request_id = request_id,
           .copy = privacy[candidate.dsp].copy};
 }
 
@@ -309,6 +299,8 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.refuse_everyone(openrtb::NoBid::kInsufficientTime, openrtb::NonBid::kDeadlineTooShort);
     return {};
   }
+  fill_silence(*body.account, input, body.document, base::combine64(input.seed, body.request_hash),
+               body.fill);
   body.prebid.read(snapshot, body.document, body.request);
   body.decide_privacy();
   body.routes.route(snapshot, body.request, body.prebid,
@@ -336,7 +328,10 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
   }
   body.stage = Body::Stage::kAsking;
   body.admitted_at = now;
-  body.outgoing.reset(body.document, body.request, body.account->price_margin_ppm);
+  body.outgoing.reset(body.document, body.request,
+                      {.margin_ppm = body.account->price_margin_ppm,
+                       .fill = body.fill,
+                       .seller = &body.account->seller});
   for (uint32_t i = 0; i < body.candidate_count(); ++i) {
     Call& call = *body.calls[i];
     // A missing verdict is a caller that gave up: shed.
@@ -368,7 +363,8 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
                         .request = &self.request,
                         .account = self.account,
                         .candidate = &self.candidates()[candidate],
-                        .index = candidate};
+                        .index = candidate,
+                        .request_id = call.request_id};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
     self.late.reset();
     self.late.terms = call.terms;

@@ -73,4 +73,26 @@ base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bi
   return chosen;
 }
 
+base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
+  return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
+}
+
+std::string_view to_string(ReplyKind kind) {
+  switch (kind) {
+    case ReplyKind::kBid:
+      return "bid";
+    case ReplyKind::kHouse:
+      return "house";
+    case ReplyKind::kNoBid:
+      return "no_bid";
+    case ReplyKind::kInvalid:
+      return "invalid";
+    case ReplyKind::kShed:
+      return "shed";
+    case ReplyKind::kUnsupported:
+      return "unsupported";
+  }
+  return "";
+}
+
 }  // namespace spillway::exchange

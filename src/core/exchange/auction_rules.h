@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/snapshot.h"
@@ -25,5 +26,8 @@ void refuse_strays(const Snapshot& snapshot, const Candidate& candidate,
 /// the most wanted one. What has its floor in another currency is then left empty.
 [[nodiscard]] base::Currency settle_currency(const openrtb::RequestView& request,
                                              std::span<clearing::Bid* const> bids);
+
+/// The time of a request that says `tmax`: the default for none, never more than the maximum.
+[[nodiscard]] base::Duration clamped_tmax(const Timing& timing, base::Duration tmax);
 
 }  // namespace spillway::exchange

@@ -12,6 +12,7 @@
 
 #include "base/decimal.h"
 #include "exchange/clearing/margin.h"
+#include "exchange/enrich.h"
 #include "exchange/privacy_scrub.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
@@ -48,8 +49,8 @@ bool same_bytes(const DspEdits& a, const DspEdits& b) {
 }
 
 void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request,
-                     uint32_t margin_ppm) {
-  margin_ppm_ = margin_ppm;
+                     const Shared& shared) {
+  shared_ = shared;
   document_ = &document;
   request_ = &request;
   count_ = 0;
@@ -97,18 +98,41 @@ void Outgoing::edit_imps(Variant& variant) {
   for (size_t i = 0; i < variant.imps.size(); ++i) {
     const openrtb::Imp& imp = request_->imps[variant.imps[i]];
     changes_.clear();
-    if (margin_ppm_ != 0 && imp.floor.micros > 0) {
+    if (shared_.margin_ppm != 0 && imp.floor.micros > 0) {
       text_.clear();
-      base::append_micros(text_, clearing::gross_of(imp.floor, margin_ppm_).micros);
+      base::append_micros(text_, clearing::gross_of(imp.floor, shared_.margin_ppm).micros);
       changes_.set({Key::bidfloor}, text_);
     }
     if (i < variant.params.size() && variant.params[i] != openrtb::kAbsent) {
       changes_.set({Key::ext, Key::bidder}, document_->raw(variant.params[i]));
     }
+    if (imp.secure && document_->find(imp.node, Key::secure) == openrtb::kAbsent) {
+      changes_.set({Key::secure}, "1");
+    }
     changes_.remove({Key::ext, Key::prebid});
     openrtb::place_moved_imp(*document_, imp.node, variant.key.version, changes_);
     changes_.apply(*document_, imp.node, variant.edits);
   }
+}
+
+/// The supply chain of this DSP, and our node at its end.
+void Outgoing::edit_source(const DspEdits& dsp) {
+  if (shared_.seller == nullptr || shared_.seller->asi.empty()) {
+    if (dsp.schain != openrtb::kAbsent) {
+      changes_.set({Key::source, Key::schain}, document_->raw(dsp.schain));
+    }
+    return;
+  }
+  openrtb::NodeId chain = dsp.schain;
+  const openrtb::NodeId source = document_->find(document_->root(), Key::source);
+  for (const openrtb::NodeId place :
+       {document_->find(source, Key::schain), document_->path(source, Key::ext, Key::schain)}) {
+    chain = chain != openrtb::kAbsent ? chain : place;
+  }
+  text_.clear();
+  append_chain(text_, *document_, chain, *shared_.seller,
+               dsp.request_id.empty() ? std::string_view(request_->id) : dsp.request_id);
+  changes_.set({Key::source, Key::schain}, text_);
 }
 
 void Outgoing::edit_request(Variant& variant) {
@@ -127,9 +151,10 @@ void Outgoing::edit_request(Variant& variant) {
       document_->path(document_->root(), Key::user, Key::buyeruid) == openrtb::kAbsent) {
     changes_.set({Key::user, Key::buyeruid}, document_->raw(dsp.buyeruid));
   }
-  if (dsp.schain != openrtb::kAbsent) {
-    changes_.set({Key::source, Key::schain}, document_->raw(dsp.schain));
+  for (const openrtb::PathEdit& edit : shared_.fill) {
+    changes_.add(edit);
   }
+  edit_source(dsp);
   changes_.remove({Key::ext, Key::prebid});
   changes_.remove({Key::user, Key::ext, Key::prebid});
   withhold(dsp.copy, changes_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exchange/privacy.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/path_edits.h"
@@ -45,10 +46,22 @@ struct DspEdits {
 /// are at most one a candidate and keep their memory.
 class Outgoing {
  public:
-  /// Starts over for a request; both must outlive the pieces. With `margin_ppm` (see
-  /// Account::price_margin_ppm) floors are announced so that a bid at one passes.
+  /// What all DSPs of an auction are told alike; views must live until reset.
+  struct Shared {
+    uint32_t margin_ppm = 0;  ///< Account::price_margin_ppm.
+    /// Where the caller is silent: see fill_silence.
+    std::span<const openrtb::PathEdit> fill = {};
+    const Seller* seller = nullptr;  ///< Whose node supply chains get; none without an asi.
+  };
+
+  /// Starts over for a request; both must outlive the pieces. With a margin floors are announced so
+  /// that a bid at one passes.
   void reset(const openrtb::Document& document, const openrtb::RequestView& request,
-             uint32_t margin_ppm = 0);
+             const Shared& shared);
+
+  void reset(const openrtb::Document& document, const openrtb::RequestView& request) {
+    reset(document, request, Shared());
+  }
 
   /// The request of a DSP. The pieces are valid until reset.
   std::span<const std::string_view> bytes(const DspEdits& dsp);
@@ -72,10 +85,11 @@ class Outgoing {
   void remove_other_imps(Variant& variant) const;
   void edit_imps(Variant& variant);
   void edit_request(Variant& variant);
+  void edit_source(const DspEdits& dsp);
 
   const openrtb::Document* document_ = nullptr;
   const openrtb::RequestView* request_ = nullptr;
-  uint32_t margin_ppm_ = 0;
+  Shared shared_;
   std::vector<std::unique_ptr<Variant>> variants_;  ///< The first `count_` count.
   size_t count_ = 0;
   openrtb::PathEdits changes_;

@@ -38,6 +38,16 @@ TEST(PrivacyAuction, NoVersionOfTheCopyHasIds) {
   }
 }
 
+TEST(PrivacyAuction, TheConnectionsAddressIsTruncatedToo) {
+  FakeMarket market;
+  market.add("alpha", answers_no_bid());
+  market.start.client_address = "203.0.113.9";
+  market.start.has_origin = true;
+  market.run(request_json(kBannerImp, R"(,"regs":{"us_privacy":"1YYN"})"));
+  const std::string& sent = market.seen["alpha/display"];
+  EXPECT_NE(sent.find(R"("ip":"203.0.113.0")"), std::string::npos) << sent;
+}
+
 TEST(PrivacyAuction, EachDspIsSentWhatItsOwnConsentAllows) {
   FakeMarket market;
   market.add("alpha", answers_no_bid()).gvl_id = 7;

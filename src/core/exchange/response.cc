@@ -152,18 +152,19 @@ void ResponseWriter::append_adm(std::string& out, const Conclusion& end, const L
   if (cleared.min_to_win.micros > 0) {
     base::append_micros(min_to_win_, cleared.min_to_win.micros);
   }
-  const openrtb::MacroValues values{.auction_id = end.request->id,
-                                    .bid_id = call.answer.bidid,
-                                    .imp_id = end.request->imps[line.imp].id,
-                                    .seat_id = bid.seat,
-                                    .ad_id = ad_id_,
-                                    .price = price_,
-                                    .currency = bid.currency.view(),
-                                    .mbr = mbr_,
-                                    .loss = "0",
-                                    .min_to_win = min_to_win_,
-                                    .multiplier = "1",
-                                    .imp_ts = imp_ts_};
+  const openrtb::MacroValues values{
+      .auction_id = call.request_id.empty() ? end.request->id : call.request_id,
+      .bid_id = call.answer.bidid,
+      .imp_id = end.request->imps[line.imp].id,
+      .seat_id = bid.seat,
+      .ad_id = ad_id_,
+      .price = price_,
+      .currency = bid.currency.view(),
+      .mbr = mbr_,
+      .loss = "0",
+      .min_to_win = min_to_win_,
+      .multiplier = "1",
+      .imp_ts = imp_ts_};
   openrtb::append_expanded_json(out, raw, values, openrtb::MacroContext::kMarkup);
 }
 

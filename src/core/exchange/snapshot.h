@@ -71,10 +71,22 @@ struct DspConfig {
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
+  bool own_request_id =
+      false;  ///< Sent an id of its own for every request, instead of the caller's.
 };
 
 /// What the caller gets when nobody can serve.
 enum class Fallback : uint8_t { kPass, kHouse };
+
+/// Whose connection is the user's device, so that address and User-Agent are the device's.
+enum class FillDevice : uint8_t { kNever, kBrowser, kAlways };
+
+/// The exchange's node in supply chains. Empty `asi`: none is added.
+struct Seller {
+  std::string asi;               ///< The exchange's canonical domain.
+  std::string sid;               ///< The seller's account with it, as in its sellers.json.
+  bool begins_complete = false;  ///< What a chain that begins here says of itself.
+};
 
 struct Account {
   std::string publisher;  ///< site/app/dooh .publisher.id; "" is the default account.
@@ -87,8 +99,12 @@ struct Account {
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
-  PrivacyPolicy privacy;
+  PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
+  FillDevice fill_device = FillDevice::kBrowser;
+  bool source_tid = true;  ///< Requests without source.tid get one.
+  bool secure = false;     ///< What an imp that does not say is taken for.
+  Seller seller;
 };
 
 /// A local ad that needs no partner. Obeys bcat and badv, never billable.

@@ -108,7 +108,8 @@ class Reader {
     const int64_t nbr = document_.integer(fields.nbr).value_or(-1);
     out_.nbr = nbr >= 0 && nbr <= 65'535 ? static_cast<int>(nbr) : -1;
     currency_known_ = read_currency(document_, fields.cur, first_.currency);
-    id_matches_ = document_.equals(fields.id, request_.id);
+    id_matches_ =
+        document_.equals(fields.id, source_.request_id.empty() ? request_.id : source_.request_id);
     for (const NodeId seatbid : document_.children(fields.seatbid)) {
       if (!document_.is(seatbid, Kind::kNull) && !read_seat(seatbid)) {
         return false;

@@ -81,9 +81,10 @@ struct Answer {
 /// Where an answer came from, and what is held against its bids.
 struct AnswerSource {
   const DspConfig& dsp;
-  uint32_t dsp_index = 0;     ///< Bid::dsp.
-  uint32_t answer_index = 0;  ///< Bid::answer.
-  uint32_t margin_ppm = 0;    ///< Account::price_margin_ppm.
+  uint32_t dsp_index = 0;         ///< Bid::dsp.
+  uint32_t answer_index = 0;      ///< Bid::answer.
+  uint32_t margin_ppm = 0;        ///< Account::price_margin_ppm.
+  std::string_view request_id{};  ///< The id it was asked with; empty: the request's.
 };
 
 /// Reads and judges the body of a 200 answer: walks it into `document`, finds every bid and sets
