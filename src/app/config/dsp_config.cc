@@ -243,6 +243,11 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   read_endpoints(reader, inherited, out);
   read_routing(reader.section("routing"), out.routing);
   read_checks(reader.section("checks"), out.checks);
+  reader.read("gvl_id", out.gvl_id, 0, 65'535);
+  reader.read("legitimate_interest", out.legitimate_interest);
+  if (out.legitimate_interest && out.gvl_id == 0) {
+    reader.problem("legitimate_interest", "must come with a gvl_id: it is claimed under that");
+  }
   reader.read("max_connections", out.max_connections, 1, 20'000);
   reader.read("max_handshakes", out.max_handshakes, 1, 1'000);
   uint64_t answer_bytes = out.answer_bytes;

@@ -165,6 +165,21 @@ void read_fallback(ConfigReader& reader, std::string_view key, exchange::Fallbac
   out = static_cast<exchange::Fallback>(choice);
 }
 
+void read_privacy_action(ConfigReader& reader, std::string_view key, exchange::PrivacyAction& out) {
+  auto choice = static_cast<size_t>(out);
+  reader.read_choice(key, {"scrub", "no_call"}, choice);
+  out = static_cast<exchange::PrivacyAction>(choice);
+}
+
+void read_privacy_policy(ConfigReader reader, exchange::PrivacyPolicy& out) {
+  read_privacy_action(reader, "coppa", out.coppa);
+  read_privacy_action(reader, "lmt", out.lmt);
+  read_privacy_action(reader, "us", out.us);
+  read_privacy_action(reader, "gdpr", out.gdpr);
+  reader.read("gdpr_when_unknown", out.gdpr_when_unknown);
+  reader.finish();
+}
+
 void read_account(ConfigReader& reader, exchange::Account& out) {
   reader.read("publisher", out.publisher);
   auto fallback = reader.section("fallback");
@@ -181,6 +196,7 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  read_privacy_policy(reader.section("privacy"), out.privacy);
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
   auto fill = static_cast<size_t>(out.fill_device);

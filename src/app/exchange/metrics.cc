@@ -54,6 +54,12 @@ void write_auctions(const MetricSources& sources, MetricsPage& page) {
                sum(sources, [](auto& s) -> auto& { return s.imps; }));
   page.counter("spillway_exchange_fills_total", "Impressions won by a DSP's bid.", {},
                sum(sources, [](auto& s) -> auto& { return s.fills; }));
+  for (size_t copy = 0; copy < 4; ++copy) {
+    page.counter("spillway_exchange_privacy_total",
+                 "DSPs of routed auctions by what privacy let them be sent.",
+                 {{"copy", to_string(static_cast<exchange::PrivacyClass>(copy))}},
+                 sum(sources, [copy](auto& s) -> auto& { return s.privacy[copy]; }));
+  }
   constexpr std::string_view kNoBids = "spillway_exchange_no_bids_total";
   constexpr std::string_view kNoBidsHelp = "No-bid answers by their reason.";
   page.counter(kNoBids, kNoBidsHelp, {{"reason", "insufficient_time"}},

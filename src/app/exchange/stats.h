@@ -47,6 +47,7 @@ struct WorkerStats {
   base::Counter auctions;  ///< Requests that reached an Auction.
   std::array<base::Counter, kReplyKinds> replies;
   std::array<base::Counter, kLosses> losses;  ///< Losing bids by their reason.
+  std::array<base::Counter, 4> privacy;  ///< DSPs of routed auctions by exchange::PrivacyClass.
   base::Counter imps, fills;
   base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
   std::array<base::Counter, 3> shed;  ///< By level; level 0 stays zero.

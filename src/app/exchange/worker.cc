@@ -196,6 +196,9 @@ void Worker::count_bids(const Flight& flight) {
   const auto& auction = flight.auction;
   const auto& route = *static_cast<const Route*>(flight.route.get());
   const auto candidates = auction.candidates();
+  for (const auto& decision : auction.privacy()) {
+    stats_.privacy[static_cast<size_t>(decision.copy)].add();
+  }
   for (uint32_t i = 0; i < candidates.size(); ++i) {
     const auto& report = auction.report(i);
     if (!report.asked) {

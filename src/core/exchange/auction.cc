@@ -26,6 +26,7 @@
 #include "exchange/non_bids.h"
 #include "exchange/outgoing.h"
 #include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/response.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
@@ -63,6 +64,7 @@ struct Auction::Body {
   base::Instant admitted_at{};
 
   Prebid prebid;
+  std::vector<PrivacyDecision> privacy;  ///< One a DSP, once routed.
   Routes routes;
   Outgoing outgoing;
   std::vector<openrtb::PathEdit> fill;       ///< See fill_silence.
@@ -83,6 +85,7 @@ struct Auction::Body {
   void reset();
   bool read();
   void refuse_everyone(openrtb::NoBid why, openrtb::NonBid code);
+  void decide_privacy();
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
@@ -112,6 +115,7 @@ void Auction::Body::reset() {
   request_hash = 0;
   deadline = miss_after = admitted_at = {};
   prebid.clear();
+  privacy.clear();
   routes.clear();
   asks.clear();
   outstanding = 0;
@@ -151,6 +155,15 @@ void Auction::Body::refuse_everyone(openrtb::NoBid why, openrtb::NonBid code) {
   end();
 }
 
+void Auction::Body::decide_privacy() {
+  const PrivacySignals signals = read_privacy(document);
+  for (const DspConfig& dsp : snapshot->dsps) {
+    privacy.push_back(decide(
+        signals, account->privacy,
+        {.name = dsp.name, .gvl_id = dsp.gvl_id, .legitimate_interest = dsp.legitimate_interest}));
+  }
+}
+
 void Auction::Body::prepare_calls() {
   while (calls.size() < candidate_count()) {
     calls.push_back(std::make_unique<Call>());
@@ -177,7 +190,7 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   return true;
 }
 
-/// All in which this DSP's request is its own. What privacy takes from it goes in here too.
+/// All in which this DSP's request is its own.
 DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
   const Candidate& candidate = candidates()[index];
   const DspConfig& dsp = snapshot->dsps[candidate.dsp];
@@ -200,7 +213,8 @@ DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
           .params = params,
           .buyeruid = prebid.buyeruid(candidate.dsp),
           .schain = prebid.schain(candidate.dsp),
-          .request_id = request_id};
+          .request_id = request_id,
+          .copy = privacy[candidate.dsp].copy};
 }
 
 /// In order of candidate, whatever order the answers came in.
@@ -288,8 +302,9 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
   fill_silence(*body.account, input, body.document, base::combine64(input.seed, body.request_hash),
                body.fill);
   body.prebid.read(snapshot, body.document, body.request);
+  body.decide_privacy();
   body.routes.route(snapshot, body.request, body.prebid,
-                    base::combine64(input.seed, body.request_hash));
+                    base::combine64(input.seed, body.request_hash), body.privacy);
   body.prepare_calls();
   body.stage = Body::Stage::kRouted;
   if (body.candidate_count() == 0) {
@@ -381,6 +396,8 @@ void Auction::finish(base::Instant now) {
 const ReplyBytes& Auction::reply() const { return body_->reply; }
 
 ReplyBytes Auction::take_reply() { return std::exchange(body_->reply, ReplyBytes{}); }
+
+std::span<const PrivacyDecision> Auction::privacy() const { return body_->privacy; }
 
 const openrtb::RequestView& Auction::request() const { return body_->request; }
 

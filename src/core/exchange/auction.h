@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "resilience/guard.h"
@@ -147,6 +148,10 @@ class Auction {
   [[nodiscard]] const openrtb::RequestView& request() const;
   [[nodiscard]] std::span<const Candidate> candidates() const;
   [[nodiscard]] const CandidateReport& report(uint32_t candidate) const;
+
+  /// What privacy lets each DSP of the snapshot be sent; valid after start, empty when it did not
+  /// come to routing.
+  [[nodiscard]] std::span<const PrivacyDecision> privacy() const;
 
   /// All bids of all answers, judged; valid after finish.
   [[nodiscard]] std::span<const clearing::Bid* const> bids() const;

@@ -13,6 +13,7 @@
 #include "base/decimal.h"
 #include "exchange/clearing/margin.h"
 #include "exchange/enrich.h"
+#include "exchange/privacy_scrub.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
@@ -43,8 +44,8 @@ struct NumberText {
 bool same_bytes(const DspEdits& a, const DspEdits& b) {
   return a.tmax_ms == b.tmax_ms && a.at == b.at && a.version == b.version &&
          a.buyeruid == b.buyeruid && a.schain == b.schain && a.request_id == b.request_id &&
-         std::ranges::equal(a.imps, b.imps) && std::ranges::equal(a.params, b.params) &&
-         std::ranges::equal(a.privacy, b.privacy);
+         a.copy == b.copy && std::ranges::equal(a.imps, b.imps) &&
+         std::ranges::equal(a.params, b.params) && std::ranges::equal(a.privacy, b.privacy);
 }
 
 void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request,
@@ -156,11 +157,13 @@ void Outgoing::edit_request(Variant& variant) {
   edit_source(dsp);
   changes_.remove({Key::ext, Key::prebid});
   changes_.remove({Key::user, Key::ext, Key::prebid});
+  withhold(dsp.copy, changes_);
   for (const openrtb::PathEdit& edit : dsp.privacy) {
     changes_.add(edit);
   }
   openrtb::place_moved(*document_, dsp.version, changes_);
   changes_.apply(*document_, document_->root(), variant.edits);
+  scrub(*document_, dsp.copy, variant.edits);
 }
 
 std::span<const std::string_view> Outgoing::bytes(const DspEdits& dsp) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
@@ -30,7 +31,8 @@ struct DspEdits {
   openrtb::NodeId buyeruid = openrtb::kAbsent;  ///< Its user.buyeruid where the user has none.
   openrtb::NodeId schain = openrtb::kAbsent;    ///< Its source.schain.
   std::string_view request_id = {};             ///< Decoded; "" keeps the caller's.
-  /// What privacy takes from this DSP: the last word. Paths are those of OpenRTB 2.6 and name
+  PrivacyClass copy = PrivacyClass::kFull;      ///< What privacy withholds of the caller's.
+  /// What else privacy takes from this DSP: the last word. Paths are those of OpenRTB 2.6 and name
   /// members (user.eids, device.ip), whatever the DSP's version; whole objects may be removed.
   std::span<const openrtb::PathEdit> privacy = {};
 };

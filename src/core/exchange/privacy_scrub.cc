@@ -12,6 +12,7 @@
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
+#include "openrtb/path_edits.h"
 
 namespace spillway::exchange {
 
@@ -135,6 +136,22 @@ void scrub(const openrtb::Document& document, PrivacyClass copy, openrtb::EditLi
   visit(
       document, copy, [&edits](NodeId value) { edits.remove(value); },
       [&edits](NodeId value, std::string_view json) { edits.replace(value, json); });
+}
+
+void withhold(PrivacyClass copy, openrtb::PathEdits& edits) {
+  if (copy != PrivacyClass::kNoIds && copy != PrivacyClass::kChild) {
+    return;
+  }
+  for (const Key key : {Key::id, Key::buyeruid, Key::eids}) {
+    edits.remove({Key::user, key});
+  }
+  for (const Key key : {Key::ip, Key::ipv6}) {
+    const std::string_view json = edits.said({Key::device, key});
+    if (json.size() >= 2) {
+      const auto text = truncated_ip(json.substr(1, json.size() - 2));
+      edits.add({.path = {Key::device, key}, .json = text ? '"' + *text + '"' : ""});
+    }
+  }
 }
 
 std::vector<std::string> scrubbed_paths(const openrtb::Document& document, PrivacyClass copy) {

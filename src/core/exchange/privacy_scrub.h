@@ -8,6 +8,7 @@
 #include "exchange/privacy.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
+#include "openrtb/path_edits.h"
 
 namespace spillway::exchange {
 
@@ -22,6 +23,11 @@ namespace spillway::exchange {
 ///
 /// Nothing is edited for kFull and kNoCall. Cost: one pass over these objects.
 void scrub(const openrtb::Document& document, PrivacyClass copy, openrtb::EditList& edits);
+
+/// The same for what is added to a request: removes ids whose place the caller left empty
+/// (user.buyeruid of a map, user.eids moved out of ext), truncates addresses that `edits` say so
+/// far (device.ip of the caller's connection). Paths are those of OpenRTB 2.6.
+void withhold(PrivacyClass copy, openrtb::PathEdits& edits);
 
 /// Paths of the values that scrub removes or changes, in document order per object, for explain.
 [[nodiscard]] std::vector<std::string> scrubbed_paths(const openrtb::Document& document,

@@ -17,6 +17,7 @@
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
 #include "openrtb/padded.h"
+#include "openrtb/path_edits.h"
 
 namespace spillway::exchange {
 namespace {
@@ -139,6 +140,26 @@ TEST(PrivacyScrub, WhatIsNoAddressOrNumberGoes) {
   EXPECT_EQ(scrubbed(R"({"device":{"ip":"x","ipv6":"","geo":{"lat":"1.23456","lon":1e99}}})"),
             R"({"device":{"geo":{}}})");
   EXPECT_EQ(scrubbed(R"({"user":{"buyeruid":null,"\u0069d":"x"}})"), R"({"user":{}})");
+}
+
+TEST(PrivacyScrub, WhatTheExchangeAddsIsWithheldToo) {
+  const openrtb::Padded text(R"({"id":"r"})");
+  Document document;
+  ASSERT_TRUE(document.walk(text.view()));
+  for (const PrivacyClass copy : {PrivacyClass::kFull, PrivacyClass::kNoIds}) {
+    openrtb::PathEdits edits;
+    edits.set({Key::user, Key::buyeruid}, R"("b")");
+    edits.set({Key::device, Key::ip}, R"("192.0.2.77")");
+    edits.set({Key::device, Key::ipv6}, R"("rubbish")");
+    withhold(copy, edits);
+    openrtb::EditList out(document);
+    edits.apply(document, document.root(), out);
+    EXPECT_EQ(
+        out.bytes(),
+        copy == PrivacyClass::kFull
+            ? R"({"id":"r","user":{"buyeruid":"b"},"device":{"ip":"192.0.2.77","ipv6":"rubbish"}})"
+            : R"({"id":"r","device":{"ip":"192.0.2.0"}})");
+  }
 }
 
 TEST(PrivacyScrub, TellsWhatItTook) {

@@ -20,7 +20,6 @@ namespace {
 
 using openrtb::Document;
 using openrtb::Key;
-using openrtb::Kind;
 using openrtb::NodeId;
 using openrtb::consent::Gpp;
 using openrtb::consent::OptOut;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/decimal.h"
 #include "exchange/privacy_scrub.h"
@@ -24,8 +25,9 @@ std::optional<std::array<uint8_t, 4>> parse_ipv4(std::string_view text) {
     if (end == std::string_view::npos || end == 0 || end > 3) {
       return std::nullopt;
     }
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, octets.at(i));
-    if (error != std::errc{} || stop != text.data() + end) {
+    const std::string_view octet = text.substr(0, end);
+    const auto [stop, error] = std::from_chars(octet.begin(), octet.end(), octets.at(i));
+    if (error != std::errc{} || stop != octet.end()) {
       return std::nullopt;
     }
     text.remove_prefix(std::min(end + 1, text.size()));

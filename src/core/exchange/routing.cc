@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "exchange/auction.h"
 #include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -132,10 +134,12 @@ void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::Requ
 }
 
 void Routes::route(const Snapshot& snapshot, const openrtb::RequestView& request,
-                   const Prebid& prebid, uint64_t hash) {
+                   const Prebid& prebid, uint64_t hash, std::span<const PrivacyDecision> privacy) {
   refuse_all(snapshot, request, NonBid::kNoBid);
   for (uint32_t index = 0; index < snapshot.dsps.size(); ++index) {
-    const NonBid code = request_code(snapshot.dsps[index], request, hash);
+    const bool is_let = index >= privacy.size() || privacy[index].copy != PrivacyClass::kNoCall;
+    const NonBid code =
+        is_let ? request_code(snapshot.dsps[index], request, hash) : NonBid::kPrivacy;
     if (code == NonBid::kNoBid) {
       route_dsp(snapshot.dsps[index], index, request, prebid);
       continue;

@@ -7,6 +7,7 @@
 
 #include "exchange/auction.h"
 #include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -20,8 +21,8 @@ namespace spillway::exchange {
 /// one call to each, with disjoint imps.
 ///
 /// Codes of what is not asked: 200 the publisher, country or size rules of the DSP, or an imp that
-/// names other bidders; 202 no endpoint
-/// for the media type; 203 outside its share of traffic.
+/// names other bidders; 202 no endpoint for the media type; 203 outside its share of traffic; 204
+/// privacy.
 ///
 /// One thread owns it; reused, it allocates nothing after warm-up.
 class Routes {
@@ -29,9 +30,10 @@ class Routes {
   static constexpr uint32_t kNoCandidate = 0xffffffff;
 
   /// Routes a request. `hash` decides shares of traffic together with the DSP's name; `prebid`
-  /// which imps name bidders. Cost: linear in DSPs times imps.
+  /// which imps name bidders. `privacy` has a decision a DSP, or is empty: all are let. Cost:
+  /// linear in DSPs times imps.
   void route(const Snapshot& snapshot, const openrtb::RequestView& request, const Prebid& prebid,
-             uint64_t hash);
+             uint64_t hash, std::span<const PrivacyDecision> privacy = {});
 
   /// Nobody is asked, for one reason.
   void refuse_all(const Snapshot& snapshot, const openrtb::RequestView& request,

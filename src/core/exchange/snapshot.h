@@ -7,6 +7,7 @@
 
 #include "base/money.h"
 #include "base/time.h"
+#include "exchange/privacy.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
 
@@ -64,7 +65,9 @@ struct DspConfig {
   uint32_t qps = 0;  ///< Contracted calls/s of the process over all endpoints; 0: no contract.
   Routing routing;
   BidChecks checks;
-  uint32_t max_connections = 256;  ///< Of the process.
+  uint32_t gvl_id = 0;               ///< Id of the global vendor list; 0: none. See privacy.h.
+  bool legitimate_interest = false;  ///< Claimed there for purposes 2 and 7.
+  uint32_t max_connections = 256;    ///< Of the process.
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
@@ -96,6 +99,7 @@ struct Account {
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
+  PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
   FillDevice fill_device = FillDevice::kBrowser;
   bool source_tid = true;  ///< Requests without source.tid get one.

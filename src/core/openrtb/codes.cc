@@ -99,6 +99,8 @@ std::string_view describe(NonBid code) {
       return "not asked: media type not bought";
     case NonBid::kOptimized:
       return "not asked: traffic share";
+    case NonBid::kPrivacy:
+      return "request blocked, privacy";
     case NonBid::kRejected:
       return "the bid was rejected";
     case NonBid::kBelowFloor:

@@ -56,6 +56,7 @@ enum class NonBid : uint16_t {
   kChannel = 201,
   kMediaType = 202,
   kOptimized = 203,
+  kPrivacy = 204,
   kRejected = 300,
   kBelowFloor = 301,
   kDuplicate = 302,
