@@ -243,6 +243,10 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   read_endpoints(reader, inherited, out);
   read_routing(reader.section("routing"), out.routing);
   read_checks(reader.section("checks"), out.checks);
+  reader.read_ppm("bid_adjustment", out.adjustment_ppm, 1'000'000);
+  if (out.adjustment_ppm == 0) {
+    reader.problem("bid_adjustment", "must be above 0: no bid would count");
+  }
   reader.read("max_connections", out.max_connections, 1, 20'000);
   reader.read("max_handshakes", out.max_handshakes, 1, 1'000);
   uint64_t answer_bytes = out.answer_bytes;

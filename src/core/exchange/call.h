@@ -39,7 +39,8 @@ struct Answering {
   const openrtb::RequestView* request = nullptr;
   const Account* account = nullptr;
   const Candidate* candidate = nullptr;
-  uint32_t index = 0;  ///< Of the candidate.
+  uint32_t index = 0;                      ///< Of the candidate.
+  const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
 };
 
 /// Reads the end of a call into `call` and classifies it: a copy of the body, its bids judged by
