@@ -47,11 +47,15 @@ struct Bid {
   static constexpr uint8_t kFixedPrice = 3;
 
   /// Its price by the adjustment and without the margin: floors are compared with it.
-  [[nodiscard]] base::Cpm net() const { return net_of(net_of(price, discount_ppm), margin_ppm); }
+  [[nodiscard]] base::Cpm net() const {
+    const bool is_whole = (discount_ppm | margin_ppm) == 0;
+    return is_whole ? price : net_of(net_of(price, discount_ppm), margin_ppm);
+  }
 
   /// The least price of its own that nets so much.
   [[nodiscard]] base::Cpm gross(base::Cpm net) const {
-    return gross_of(gross_of(net, margin_ppm), discount_ppm);
+    const bool is_whole = (discount_ppm | margin_ppm) == 0;
+    return is_whole ? net : gross_of(gross_of(net, margin_ppm), discount_ppm);
   }
 
   /// The most the publisher would get of it: bids are ranked by it. At a fixed price that is the
@@ -117,9 +121,9 @@ struct Cleared {
 struct Rules {
   int at = 1;  ///< 1 or 2.
   int64_t increment_micros =
-      10'000;               ///< Second price: added to the second net bid, never above own bid.
-  uint64_t seed = 0;        ///< Ties: least hash(seed, imp id, seat, bid id) wins.
-  base::Currency currency;  ///< The reply's: bids are compared in it.
+      10'000;         ///< Second price: added to the second net bid, never above own bid.
+  uint64_t seed = 0;  ///< Ties: least hash(seed, imp id, seat, bid id) wins.
+  base::Currency currency = {};  ///< The reply's: bids are compared in it.
   const Rates* rates = nullptr;  ///< Fresh ones; null: bids in other currencies have none (526).
 };
 

@@ -63,6 +63,10 @@ std::optional<base::Cpm> convert(const Rules& rules, base::Cpm amount, const bas
 
 /// False when the bid cannot be compared with others.
 bool evaluate(const Rules& rules, Bid& bid) {
+  if (bid.currency == rules.currency) {
+    bid.value = bid.worth();
+    return true;
+  }
   const auto value =
       convert(rules, bid.worth(), bid.currency, rules.currency, base::Rounding::kDown);
   bid.value = value.value_or(base::Cpm{});

@@ -75,7 +75,7 @@ Round spec_example() {
 
 TEST(ClearTest, AFirstPriceAuctionChargesTheBidAndTellsTheRival) {
   Round c = spec_example();
-  c.run({.at = 1, .currency = {}});
+  c.run({.at = 1});
   ASSERT_EQ(c.cleared.size(), 1U);
   EXPECT_EQ(c.cleared[0].winner, 1U);
   EXPECT_EQ(c.cleared[0].price.micros, 1'000'000);
@@ -87,7 +87,7 @@ TEST(ClearTest, AFirstPriceAuctionChargesTheBidAndTellsTheRival) {
 
 TEST(ClearTest, ASecondPriceAuctionChargesTheSecondBidAndTheIncrement) {
   Round c = spec_example();
-  c.run({.at = 2, .currency = {}});
+  c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 910'000);
   EXPECT_EQ(c.cleared[0].min_to_win.micros, 900'000);
 }
@@ -95,23 +95,23 @@ TEST(ClearTest, ASecondPriceAuctionChargesTheSecondBidAndTheIncrement) {
 TEST(ClearTest, ASecondPriceNeverExceedsTheOwnBid) {
   Round c = spec_example();
   c.bids[2].price.micros = 995'000;
-  c.run({.at = 2, .currency = {}});
+  c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 1'000'000);
   c = spec_example();
   c.bids[2].price.micros = 1'000'000;
-  c.run({.at = 2, .currency = {}});
+  c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 1'000'000);
 }
 
 TEST(ClearTest, ALoneBidPaysTheFloorAndTheIncrementAtSecondPrice) {
   Round c = spec_example();
   c.bids.pop_back();
-  c.run({.at = 2, .currency = {}});
+  c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 860'000);
   EXPECT_EQ(c.cleared[0].min_to_win.micros, 0);
   c = spec_example();
   c.bids.pop_back();
-  c.run({.at = 2, .increment_micros = 0, .currency = {}});
+  c.run({.at = 2, .increment_micros = 0});
   EXPECT_EQ(c.cleared[0].price.micros, 850'000);
 }
 
@@ -119,7 +119,7 @@ TEST(ClearTest, WithoutAFloorALoneBidPaysTheIncrement) {
   Round c = spec_example();
   c.bids.erase(c.bids.begin() + 2);
   c.bids[1].floor.micros = 0;
-  c.run({.at = 2, .currency = {}});
+  c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 10'000);
 }
 
@@ -152,7 +152,7 @@ TEST(ClearTest, WithoutARateABidInAnotherCurrencyIsLost) {
           .pointers = {},
           .cleared = {}};
   c.bids[0].currency = kEur;
-  c.run({.at = 2, .increment_micros = 0, .currency = {}});
+  c.run({.at = 2, .increment_micros = 0});
   EXPECT_EQ(c.cleared[0].winner, 2U);
   EXPECT_EQ(c.cleared[0].price.micros, 1);
   EXPECT_EQ(c.bids[0].loss, Loss::kNoFxRate);
@@ -167,13 +167,13 @@ TEST(ClearTest, BidsInOtherCurrenciesAreComparedInTheReplys) {
           .pointers = {},
           .cleared = {}};
   c.bids[0].currency = kEur;
-  c.run({.at = 1, .currency = {}, .rates = &rates});
+  c.run({.at = 1, .rates = &rates});
   EXPECT_EQ(c.cleared[0].winner, 0U) << "a euro is a dollar and a quarter";
   EXPECT_EQ(c.cleared[0].price.micros, 1'250'000) << "the publisher's, in dollars";
   EXPECT_EQ(c.cleared[0].gross.micros, 1'000'000) << "the DSP's, in euros";
   EXPECT_EQ(c.cleared[0].min_to_win.micros, 960'000);
   c.bids[1].loss = Loss::kWon;
-  c.run({.at = 2, .increment_micros = 10'000, .currency = {}, .rates = &rates});
+  c.run({.at = 2, .increment_micros = 10'000, .rates = &rates});
   EXPECT_EQ(c.cleared[0].gross.micros, 970'000) << "the increment is in the bid's currency";
   EXPECT_EQ(c.cleared[0].price.micros, 1'212'500);
 }
@@ -185,12 +185,12 @@ TEST(ClearTest, TiesFallByTheSeedAndFairlyOverManySeeds) {
             .bids = {bid_of("s", "a", 5), bid_of("t", "b", 5)},
             .pointers = {},
             .cleared = {}};
-    c.run({.seed = seed, .currency = {}});
+    c.run({.seed = seed});
     const uint32_t winner = c.cleared[0].winner;
     for (Bid& bid : c.bids) {
       bid.loss = Loss::kWon;
     }
-    c.run({.seed = seed, .currency = {}});
+    c.run({.seed = seed});
     EXPECT_EQ(c.cleared[0].winner, winner);
     won_by_first += winner == 0 ? 1 : 0;
   }
@@ -281,8 +281,7 @@ TEST(ClearTest, RandomAuctionsAgreeWithThePlainReferenceInEveryOrder) {
     const Round original = random_auction(rng);
     const Rules rules{.at = 1 + static_cast<int>(rng.below(2)),
                       .increment_micros = static_cast<int64_t>(rng.below(3)),
-                      .seed = rng.next(),
-                      .currency = {}};
+                      .seed = rng.next()};
     Round c = original;
     for (size_t i = c.bids.size(); i > 1; --i) {
       std::swap(c.bids[i - 1], c.bids[rng.below(i)]);

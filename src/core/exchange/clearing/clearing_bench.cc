@@ -79,7 +79,7 @@ void clear_one_imp(benchmark::State& state) {
     for (Bid& bid : bids) {
       bid.loss = openrtb::Loss::kWon;
     }
-    clear(scene.request, Rules{.at = 2, .currency = {}}, pointers, cleared);
+    clear(scene.request, Rules{.at = 2}, pointers, cleared);
     benchmark::DoNotOptimize(cleared.data());
   }
 }
