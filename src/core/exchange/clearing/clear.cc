@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
