@@ -248,6 +248,10 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   if (out.legitimate_interest && out.gvl_id == 0) {
     reader.problem("legitimate_interest", "must come with a gvl_id: it is claimed under that");
   }
+  reader.read_ppm("bid_adjustment", out.adjustment_ppm, 1'000'000);
+  if (out.adjustment_ppm == 0) {
+    reader.problem("bid_adjustment", "must be above 0: no bid would count");
+  }
   reader.read("max_connections", out.max_connections, 1, 20'000);
   reader.read("max_handshakes", out.max_handshakes, 1, 1'000);
   uint64_t answer_bytes = out.answer_bytes;

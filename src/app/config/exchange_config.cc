@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "app/config/currency_config.h"
 #include "app/config/dsp_config.h"
 #include "app/config/guard_config.h"
 #include "app/config/reader.h"
@@ -303,7 +304,8 @@ void read_dsps(ConfigReader& root, const resilience::SettingsPatch& defaults, Ex
 ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigProblem>& problems,
                                     std::vector<AskedKey>* asked) {
   ExchangeConfig config;
-  ConfigReader root(text, problems);
+  ConfigText parts = part_rates(text);
+  ConfigReader root(parts.settings, problems);
   if (asked != nullptr) {
     root.record_asked(*asked);
   }
@@ -312,6 +314,8 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_admin(root.section("admin"), config);
   read_timing(root.section("timing"), config.snapshot.timing);
   read_validation(root.section("validation"), config.snapshot.request_policy);
+  const std::string rates =
+      read_currency(root.section("currency"), parts.rates, config.snapshot.rates);
   read_shedding(root.section("shedding"), config.shedding);
   read_recorder(root.section("recorder"), config.recorder);
   resilience::SettingsPatch defaults;
@@ -341,8 +345,9 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
         std::ranges::upper_bound(problems.begin(), next, next->line, {}, &ConfigProblem::line);
     std::rotate(place, next, next + 1);
   }
-  config.snapshot.text = text;
-  config.snapshot.hash = base::hash64(text);
+  parts.rates = rates;
+  config.snapshot.text = join_rates(parts);
+  config.snapshot.hash = base::hash64(config.snapshot.text);
   return config;
 }
 

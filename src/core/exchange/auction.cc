@@ -19,6 +19,7 @@
 #include "exchange/call.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/conclusion.h"
 #include "exchange/enrich.h"
 #include "exchange/fallback.h"
@@ -95,6 +96,11 @@ struct Auction::Body {
   [[nodiscard]] Conclusion conclusion() const;
 
   [[nodiscard]] std::span<const Candidate> candidates() const { return routes.candidates(); }
+
+  /// The snapshot's while they are fresh by the recorded time of the auction, else none.
+  [[nodiscard]] const clearing::Rates* rates() const {
+    return snapshot->rates.fresh(input.wall_ms) ? &snapshot->rates : nullptr;
+  }
 
   [[nodiscard]] size_t candidate_count() const { return candidates().size(); }
 };
@@ -230,11 +236,13 @@ void Auction::Body::gather_bids() {
 void Auction::Body::end() {
   stage = Stage::kEnded;
   gather_bids();
-  currency = settle_currency(request, bids);
+  currency = settle_currency(request, bids, rates());
   if (!bids.empty()) {
     const clearing::Rules rules{.at = request.at != 0 ? request.at : account->auction,
                                 .increment_micros = account->second_price_increment_micros,
-                                .seed = base::combine64(input.seed, request_hash)};
+                                .seed = base::combine64(input.seed, request_hash),
+                                .currency = currency,
+                                .rates = rates()};
     clearing::clear(request, rules, bids, cleared);
   }
   for (const clearing::Cleared& imp : cleared) {
@@ -364,7 +372,8 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
                         .account = self.account,
                         .candidate = &self.candidates()[candidate],
                         .index = candidate,
-                        .request_id = call.request_id};
+                        .request_id = call.request_id,
+                        .rates = self.rates()};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
     self.late.reset();
     self.late.terms = call.terms;

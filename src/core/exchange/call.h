@@ -40,8 +40,9 @@ struct Answering {
   const openrtb::RequestView* request = nullptr;
   const Account* account = nullptr;
   const Candidate* candidate = nullptr;
-  uint32_t index = 0;             ///< Of the candidate.
-  std::string_view request_id{};  ///< What it was told, when that is not the caller's.
+  uint32_t index = 0;                      ///< Of the candidate.
+  std::string_view request_id{};           ///< What it was told, when that is not the caller's.
+  const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
 };
 
 /// Reads the end of a call into `call` and classifies it: a copy of the body, its bids judged by

@@ -7,6 +7,7 @@
 
 #include "base/money.h"
 #include "base/time.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/privacy.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
@@ -31,6 +32,7 @@ struct BidChecks {
   bool require_response_id = false;     ///< response.id equals request.id (3).
   bool allow_duplicate_bid_id = false;  ///< Else the second bid with an id is refused (302).
   bool currency_from_request_only = true;  ///< response.cur must be in request.cur (526).
+                                           ///< Off: or have a rate to its first currency.
   base::Cpm price_cap{1'000'000'000};      ///< Above: loss 527. 1 000 units by default.
   uint32_t bids_per_answer = 200;          ///< Further ones are dropped, counted.
   uint32_t bids_per_seat_and_imp = 2;      ///< The best are kept.
@@ -65,9 +67,10 @@ struct DspConfig {
   uint32_t qps = 0;  ///< Contracted calls/s of the process over all endpoints; 0: no contract.
   Routing routing;
   BidChecks checks;
-  uint32_t gvl_id = 0;               ///< Id of the global vendor list; 0: none. See privacy.h.
-  bool legitimate_interest = false;  ///< Claimed there for purposes 2 and 7.
-  uint32_t max_connections = 256;    ///< Of the process.
+  uint32_t gvl_id = 0;                  ///< Id of the global vendor list; 0: none. See privacy.h.
+  bool legitimate_interest = false;     ///< Claimed there for purposes 2 and 7.
+  uint32_t adjustment_ppm = 1'000'000;  ///< What of a bid's price counts, but on deals: (0, 1].
+  uint32_t max_connections = 256;       ///< Of the process.
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
@@ -128,6 +131,7 @@ struct Snapshot {
   std::vector<HouseAd> house_ads;
   openrtb::RequestPolicy request_policy;
   Timing timing;
+  clearing::Rates rates;  ///< Empty: bids and floors in several currencies do not meet.
   std::string house_seat = "house";
   std::string text;   ///< The configuration file's bytes, for the recorder.
   uint64_t hash = 0;  ///< Of `text`.

@@ -152,6 +152,7 @@ class Reader {
                           .request = request_,
                           .dsp = dsp_,
                           .fields = fields,
+                          .rates = source_.rates,
                           .margin_ppm = source_.margin_ppm,
                           .currency_known = currency_known_,
                           .scratch = out_.scratch};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -9,8 +10,11 @@
 #include <rapidcheck.h>
 
 #include "base/decimal.h"
+#include "base/money.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/margin.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/fake_market.h"
 #include "exchange/record.h"
 #include "openrtb/codes.h"
@@ -110,6 +114,10 @@ struct RandomMarket : FakeMarket {
     }
     snapshot.accounts[0].price_margin_ppm = static_cast<uint32_t>(below(3) * 100'000);
     start.seed = static_cast<uint64_t>(below(1'000));
+    if (below(2) == 0) {
+      snapshot.rates = clearing::Rates({{'E', 'U', 'R'}}, start.wall_ms, std::chrono::hours(1));
+      snapshot.rates.add({}, *rc::gen::inRange<int64_t>(1, 3'000'000'000));
+    }
   }
 
   [[nodiscard]] bool is_winner(size_t bid) const {
@@ -153,8 +161,12 @@ void no_winner_is_below_its_floor_or_pays_more_than_it_bid() {
     const Bid& bid = *market.auction.bids()[cleared.winner];
     RC_ASSERT(bid.imp == imp);
     RC_ASSERT(cleared.gross <= bid.price);
-    RC_ASSERT(cleared.price <= cleared.gross);
-    RC_ASSERT(cleared.price.micros >= floor_micros_of(request, bid));
+    const base::Cpm paid = clearing::net_of(cleared.gross, bid.margin_ppm);
+    const auto floor = market.snapshot.rates.convert({floor_micros_of(request, bid)}, {},
+                                                     bid.currency, base::Rounding::kUp);
+    RC_ASSERT(floor_micros_of(request, bid) == 0 || (floor && paid >= *floor));
+    const bool is_converted = !market.reply.body.contains(bid.currency.view());
+    RC_ASSERT(is_converted || cleared.price <= cleared.gross);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/bid_rules.h"
 #include "exchange/clearing/blocklist.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/clearing/rule_parts.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -22,6 +23,8 @@ using openrtb::Imp;
 using openrtb::Kind;
 using openrtb::Loss;
 using openrtb::NodeId;
+
+constexpr uint32_t kWholePpm = 1'000'000;
 
 /// The deal the bid is in; null when it is in none that was offered.
 const Deal* deal_of(const RuleInput& input, const Bid& bid) {
@@ -48,6 +51,7 @@ Asked floor_that_applies(const RuleInput& input, const Bid& bid) {
 /// that is not named is none either: such a deal is at first price.
 void take_terms(const RuleInput& input, Bid& bid) {
   bid.margin_ppm = input.margin_ppm;
+  bid.discount_ppm = kWholePpm - input.dsp.adjustment_ppm;
   if (input.fields.dealid == openrtb::kAbsent) {
     return;
   }
@@ -58,7 +62,7 @@ void take_terms(const RuleInput& input, Bid& bid) {
     return;
   }
   bid.deal = static_cast<uint32_t>(found - deals.begin());
-  bid.margin_ppm = 0;
+  bid.margin_ppm = bid.discount_ppm = 0;
   const bool is_fixed = found->at == Bid::kFixedPrice;
   bid.at = static_cast<uint8_t>(is_fixed && !found->floor_given ? 1 : found->at);
 }
@@ -91,11 +95,20 @@ Loss price(const RuleInput& input, Bid& bid) {
 
 Loss currency(const RuleInput& input, Bid& bid) {
   const auto& allowed = input.request.currencies;
-  const bool in_request = std::ranges::find(allowed, bid.currency) != allowed.end();
-  if (!input.currency_known || (input.dsp.checks.currency_from_request_only && !in_request)) {
+  if (!input.currency_known) {
     return Loss::kNoFxRate;
   }
-  return Loss::kWon;
+  if (std::ranges::find(allowed, bid.currency) != allowed.end()) {
+    return Loss::kWon;
+  }
+  if (input.dsp.checks.currency_from_request_only) {
+    return Loss::kNoFxRate;
+  }
+  const bool convertible =
+      input.rates != nullptr &&
+      input.rates->convert(bid.price, bid.currency, allowed.front(), base::Rounding::kDown);
+  // A caller that names no currency takes any.
+  return convertible || !input.request.currencies_given ? Loss::kWon : Loss::kNoFxRate;
 }
 
 Loss floor(const RuleInput& input, Bid& bid) {
@@ -103,10 +116,18 @@ Loss floor(const RuleInput& input, Bid& bid) {
   if (asked.floor.micros <= 0) {
     return Loss::kWon;
   }
-  if (asked.currency != bid.currency) {
-    return Loss::kNoFxRate;
-  }
   bid.floor = asked.floor;
+  if (asked.currency != bid.currency) {
+    if (input.rates == nullptr) {
+      return Loss::kNoFxRate;
+    }
+    const auto converted =
+        input.rates->convert(asked.floor, asked.currency, bid.currency, base::Rounding::kUp);
+    if (!converted) {
+      return Loss::kNoFxRate;
+    }
+    bid.floor = *converted;
+  }
   return bid.net() < bid.floor ? asked.below : Loss::kWon;
 }
 
