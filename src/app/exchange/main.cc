@@ -16,6 +16,7 @@
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
 #include "app/config/reader.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
 #include "openrtb/document.h"
 
@@ -77,6 +78,9 @@ int report_problems(const std::vector<ConfigProblem>& problems, const std::strin
 }
 
 int check_config(const ExchangeConfig& config, const std::string& path, bool json) {
+  if (const auto tls = load_tls_of_dsps(config.snapshot, {}); !tls) {
+    return report_problems({{.key = "", .line = 0, .what = tls.error()}}, path, json);
+  }
   const auto plan = plan_connections(config, machine_limits());
   if (json) {
     fmt::print("{{\"ok\":true,\"problems\":[],\"plan\":{}}}\n", plan_json(plan));

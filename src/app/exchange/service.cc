@@ -24,6 +24,7 @@
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -103,6 +104,12 @@ Service::Service(ExchangeConfig config, std::string config_path)
     error_ = recorder_.error();
     return;
   }
+  auto tls = load_tls_of_dsps(config_->snapshot, {});
+  if (!tls) {
+    error_ = tls.error();
+    return;
+  }
+  tls_of_dsps_ = std::move(*tls);
   for (uint32_t i = 0; i < config_->workers; ++i) {
     workers_.push_back(
         std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_));
@@ -201,7 +208,10 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
       for (const auto& endpoint : dsp.endpoints) {
         auto& guard = registry_.at(endpoint.guard_key, endpoint.guard, now);
         guard.set_settings(endpoint.guard);
-        slots.push_back({.guard = &guard, .stats = &stats_of(worker, endpoint.guard_key)});
+        const auto tls = tls_of_dsps_.find(endpoint.guard_key);
+        slots.push_back({.guard = &guard,
+                         .stats = &stats_of(worker, endpoint.guard_key),
+                         .tls = tls == tls_of_dsps_.end() ? nullptr : tls->second.client});
       }
       registry_.set_contract(dsp.name, dsp.qps);
     }
@@ -216,6 +226,7 @@ std::string Service::reload() {
   const auto text = read_config_file(config_path_);
   std::string sentences;
   ExchangeConfig next;
+  TlsOfDsps tls;
   if (!text) {
     sentences = text.error() + "\n";
   } else {
@@ -228,6 +239,12 @@ std::string Service::reload() {
         sentences +=
             fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
       }
+      auto loaded = load_tls_of_dsps(next.snapshot, tls_of_dsps_);
+      if (loaded) {
+        tls = std::move(*loaded);
+      } else {
+        sentences += loaded.error();
+      }
     }
   }
   if (!sentences.empty()) {
@@ -236,6 +253,7 @@ std::string Service::reload() {
                observe::quoted(sentences));
     return sentences;
   }
+  tls_of_dsps_ = std::move(tls);
   deploy(std::make_shared<const ExchangeConfig>(std::move(next)));
   ++reloads_;
   log_.event(observe::Level::kInfo, "event=reloaded dsps={} hash={:016x}",

@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
 #include "net/os_clock.h"
@@ -66,6 +67,7 @@ class Service final : private net::Timer {
   Recorder recorder_;
   resilience::Registry registry_;
   EndpointStatsTable stats_;
+  TlsOfDsps tls_of_dsps_;
   BidAlerts bid_alerts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;

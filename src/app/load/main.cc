@@ -94,9 +94,10 @@ std::string settings_of(const Options& options, LoadSettings& settings) {
   if (!url) {
     return "--target: " + url.error();
   }
-  const bool loopback =
-      url->host == "localhost" || url->host == "::1" || url->host.starts_with("127.");
-  if (!loopback && !options.allow_remote) {
+  if (url->tls) {
+    return "--target: must be an http URL";
+  }
+  if (!spillway::app::is_loopback(url->host) && !options.allow_remote) {
     return fmt::format("--target: {} is not this machine; say --allow-remote if you may load it",
                        url->host);
   }
