@@ -4,6 +4,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <ios>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -177,6 +181,114 @@ TEST_F(TlsToDsps, KeepTheirFilesWhenAReloadBringsBadOnes) {
                                   file.path(), "--check-config"});
   EXPECT_EQ(check.exit_code, 1);
   EXPECT_NE(check.err.find("/nonexistent/ca.pem"), std::string::npos) << check.err;
+}
+
+/// A number of a report of `spillway load`; -1 when it is not there.
+long number(const std::string& report, std::string_view name) {
+  const auto at = report.find(fmt::format("\"{}\":", name));
+  return at == std::string::npos ? -1 : std::atol(report.c_str() + at + name.size() + 3);
+}
+
+/// Requests that got an answer, whichever.
+long answered_of(const std::string& report) {
+  return number(report, "ended") - number(report, "none");
+}
+
+class TlsForCallers : public TlsToDsps {
+ protected:
+  TlsForCallers() {
+    certificates_.issue("first", "IP:127.0.0.1");
+    certificates_.issue("second", "IP:127.0.0.1");
+    certificates_.self_sign("other", "IP:127.0.0.1");
+    install("first");
+  }
+
+  /// Puts a certificate and its key where the exchange looks for them.
+  void install(const std::string& name) {
+    for (const auto& [from, to] : {std::pair(certificates_.pem(name), certificates_.pem("live")),
+                                   std::pair(certificates_.key(name), certificates_.key("live"))}) {
+      std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+    }
+  }
+
+  std::string keys() {
+    return fmt::format(", tls: {{ cert_file: {}, key_file: {} }}", certificates_.pem("live"),
+                       certificates_.key("live"));
+  }
+
+  /// The report of 100 requests, on fresh connections.
+  std::string load(const ExchangeProcess& exchange, const std::string& ca) {
+    return run_program(
+               {SPILLWAY_BINARY_DIR "/libexec/spillway-load", "--target",
+                fmt::format("https://127.0.0.1:{}/openrtb2/auction", exchange.auction().port),
+                "--ca", certificates_.pem(ca), "--rate", "200", "--duration", "500ms", "--timeout",
+                "5s", "--json"})
+        .out;
+  }
+};
+
+constexpr std::string_view kHouseAlone =
+    "house_ads: [{ type: banner, w: 300, h: 250, adm: \"<b>x</b>\" }]\n";
+
+TEST_F(TlsForCallers, LoseNoRequestWhileTheCertificateChanges) {
+  ExchangeProcess exchange(kHouseAlone, keys());
+  ASSERT_TRUE(exchange.started());
+  long sent = 0;
+  long answered = 0;
+  std::atomic<bool> ending{false};
+  std::thread callers([&] {
+    for (int i = 0; i < 4; ++i) {
+      const auto report = load(exchange, "ca");
+      sent += number(report, "offered") - number(report, "dropped");
+      answered += answered_of(report);
+      EXPECT_EQ(number(report, "offered"), 100) << report;
+    }
+    ending = true;
+  });
+  int reloads = 0;
+  while (!ending) {
+    install(reloads % 2 == 0 ? "second" : "first");
+    EXPECT_EQ(exchange.admin().post("/admin/reload", "").status(), 200);
+    EXPECT_NE(exchange.wait_for_event({"event=reloaded"}, 5s), "");
+    ++reloads;
+  }
+  callers.join();
+  EXPECT_GE(reloads, 4);
+  auto metrics = exchange.metrics();
+  const auto event = [&](std::string_view name) {
+    return static_cast<long>(
+        metrics[fmt::format("spillway_exchange_server_events_total{{event=\"{}\"}}", name)]);
+  };
+  EXPECT_EQ(answered, sent);
+  EXPECT_EQ(event("request"), sent);
+  EXPECT_EQ(event("answer"), sent);
+  EXPECT_GE(event("tls_handshake"), 4);
+  EXPECT_EQ(event("tls_protocol") + event("tls_certificate") + event("tls_plaintext"), 0);
+  EXPECT_EQ(exchange.stop(), 0);
+}
+
+TEST_F(TlsForCallers, SeeTheNewCertificateAfterAReloadAndTheOldOneAfterABadFile) {
+  ExchangeProcess exchange(kHouseAlone, keys());
+  ASSERT_TRUE(exchange.started());
+  EXPECT_EQ(answered_of(load(exchange, "ca")), 100);
+  install("other");
+  exchange.signal(SIGHUP);
+  EXPECT_NE(exchange.wait_for_event({"event=reloaded"}, 5s), "");
+  EXPECT_EQ(answered_of(load(exchange, "other")), 100);
+  EXPECT_EQ(answered_of(load(exchange, "ca")), 0);
+  std::ofstream(certificates_.pem("live"), std::ios::trunc) << "no certificate\n";
+  const auto refused = exchange.admin().post("/admin/reload", "");
+  EXPECT_NE(refused.status(), 200);
+  EXPECT_NE(refused.body.find("cannot use the certificate in"), std::string::npos) << refused.body;
+  EXPECT_EQ(answered_of(load(exchange, "other")), 100);
+}
+
+TEST_F(TlsForCallers, AreRefusedInPlainAndCounted) {
+  ExchangeProcess exchange(kHouseAlone, keys());
+  ASSERT_TRUE(exchange.started());
+  EXPECT_NE(exchange.bid_request(kRequest).status(), 200);
+  EXPECT_EQ(exchange.metrics()["spillway_exchange_server_events_total{event=\"tls_plaintext\"}"],
+            1);
 }
 
 }  // namespace

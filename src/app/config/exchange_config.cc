@@ -21,6 +21,7 @@
 #include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
 #include "net/server.h"
+#include "net/tls.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
 
@@ -80,6 +81,18 @@ void read_limits(ConfigReader reader, net::ServerLimits& out) {
   reader.finish();
 }
 
+void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
+  reader.read("cert_file", out.certificate_file);
+  reader.read("key_file", out.key_file);
+  reader.read("client_ca_file", out.client_ca_file);
+  if (out.certificate_file.empty() != out.key_file.empty()) {
+    reader.problem("", "must have cert_file and key_file, or none of the two");
+  } else if (out.certificate_file.empty() && !out.client_ca_file.empty()) {
+    reader.problem("", "must have cert_file and key_file beside client_ca_file");
+  }
+  reader.finish();
+}
+
 void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   read_listen(reader, out.listen, false);
   out.workers = std::max(1U, std::thread::hardware_concurrency());
@@ -88,6 +101,7 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   reader.read_choice("log_level", {"debug", "info", "warn", "error"}, level);
   out.log_level = static_cast<LogLevel>(level);
   reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
+  read_tls(reader.section("tls"), out.tls);
   read_limits(reader.section("limits"), out.limits);
   reader.finish();
 }

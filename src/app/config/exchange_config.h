@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "exchange/snapshot.h"
 #include "net/server.h"
+#include "net/tls.h"
 
 namespace spillway::app {
 
@@ -48,6 +49,7 @@ struct ExchangeConfig {
   uint32_t workers = 0;  ///< Never 0 once read: as many as there are processors.
   LogLevel log_level = LogLevel::kInfo;
   base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
+  net::TlsServerSettings tls{};  ///< Of the auctions' listener; no certificate: plain.
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;

@@ -344,6 +344,8 @@ TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
 // Defaults that depend on something else; all others must be what the code has.
 const std::set<std::string> kInWords{"one a processor",
                                      "none: nothing is recorded",
+                                     "none: the system's store",
+                                     "none: plain HTTP",
                                      "none: the default account",
                                      "required",
                                      "required, or endpoints",

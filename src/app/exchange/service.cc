@@ -32,6 +32,7 @@
 #include "net/http.h"
 #include "net/server.h"
 #include "net/signals.h"
+#include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -78,6 +79,9 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.listen == b.listen, "exchange.listen");
   compare(a.workers == b.workers, "exchange.workers");
   compare(a.log_level == b.log_level, "exchange.log_level");
+  compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
+              a.tls.client_ca_file == b.tls.client_ca_file,
+          "exchange.tls");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
   compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
@@ -110,6 +114,14 @@ Service::Service(ExchangeConfig config, std::string config_path)
     return;
   }
   tls_of_dsps_ = std::move(*tls);
+  if (!config_->tls.certificate_file.empty()) {
+    auto server_tls = net::TlsServer::make(config_->tls);
+    if (!server_tls) {
+      error_ = "exchange.tls: " + server_tls.error();
+      return;
+    }
+    tls_ = std::move(*server_tls);
+  }
   for (uint32_t i = 0; i < config_->workers; ++i) {
     workers_.push_back(
         std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_));
@@ -143,7 +155,8 @@ void Service::open_listeners() {
                "open_files={}",
                config_->limits.connections, for_callers.connections, open_files());
   }
-  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts));
+  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts),
+                                          net::ListenerSettings{.tls = tls_});
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
@@ -244,6 +257,12 @@ std::string Service::reload() {
         tls = std::move(*loaded);
       } else {
         sentences += loaded.error();
+      }
+      // Last of all, as it takes effect at once.
+      if (sentences.empty() && tls_ != nullptr) {
+        if (const auto error = tls_->load(); !error.empty()) {
+          sentences = fmt::format("{}: exchange.tls: {}\n", config_path_, error);
+        }
       }
     }
   }

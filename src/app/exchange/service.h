@@ -18,6 +18,7 @@
 #include "net/server.h"
 #include "net/signals.h"
 #include "net/timer_wheel.h"
+#include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -68,6 +69,7 @@ class Service final : private net::Timer {
   resilience::Registry registry_;
   EndpointStatsTable stats_;
   TlsOfDsps tls_of_dsps_;
+  std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
