@@ -50,6 +50,10 @@ struct ExchangeConfig {
   LogLevel log_level = LogLevel::kInfo;
   base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
   net::TlsServerSettings tls{};  ///< Of the auctions' listener; no certificate: plain.
+  /// Networks of our own load balancers. With proxy_protocol every connection comes from one and
+  /// begins with a PROXY header; without, their X-Forwarded-For is believed.
+  std::vector<std::string> trusted_proxies;
+  bool proxy_protocol = false;
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;

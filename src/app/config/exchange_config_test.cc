@@ -255,6 +255,21 @@ TEST(ExchangeConfig, SendsRequestsOverANetworkInPlainOnlyWhenToldTo) {
   }
 }
 
+TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
+  const auto with = [](std::string_view keys) {
+    return problems_of("exchange: { " + std::string(keys) +
+                       " }\nhouse_ads: [{ type: video, adm: v }]\n");
+  };
+  EXPECT_EQ(with("trusted_proxies: [10.0.0.0/8, \"2001:db8::/32\", 127.0.0.1]"), "");
+  EXPECT_EQ(with("trusted_proxies: [127.0.0.1], proxy_protocol: true"), "");
+  EXPECT_EQ(with("trusted_proxies: [proxy.example]"),
+            "f:1: exchange.trusted_proxies: must be networks such as 10.0.0.0/8 or 2001:db8::/32; "
+            "\"proxy.example\" is none\n");
+  EXPECT_EQ(with("proxy_protocol: true"),
+            "f:1: exchange.proxy_protocol: must have trusted_proxies beside it: nobody could "
+            "connect without\n");
+}
+
 TEST(ExchangeConfig, ReadsHowADspIsCalledOverTls) {
   const auto config = good(R"(
 dsps:

@@ -114,6 +114,8 @@ void write_handshakes(const Counter& counter) {
   counter("tls_closed", [](auto& c) -> auto& { return c.tls_closed; });
   counter("handshake_timeout", [](auto& c) -> auto& { return c.handshake_timeouts; });
   counter("over_handshakes", [](auto& c) -> auto& { return c.over_handshakes; });
+  counter("proxy_untrusted", [](auto& c) -> auto& { return c.proxy_untrusted; });
+  counter("proxy_malformed", [](auto& c) -> auto& { return c.proxy_malformed; });
 }
 
 template <typename Counter>

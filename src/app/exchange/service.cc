@@ -68,6 +68,16 @@ bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
   return all(a) == all(b);
 }
 
+net::ListenerSettings listener_settings(const ExchangeConfig& config,
+                                        std::shared_ptr<net::TlsServer> tls) {
+  net::ListenerSettings settings{.tls = std::move(tls)};
+  auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
+  for (const auto& network : config.trusted_proxies) {
+    (void)trusted.add(network);  // judged when it was read
+  }
+  return settings;
+}
+
 // What is bound to threads and sockets that a reload leaves alone.
 std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
   std::vector<std::string> keys;
@@ -82,6 +92,8 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
               a.tls.client_ca_file == b.tls.client_ca_file,
           "exchange.tls");
+  compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
+  compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
   compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
@@ -156,7 +168,7 @@ void Service::open_listeners() {
                config_->limits.connections, for_callers.connections, open_files());
   }
   server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts),
-                                          net::ListenerSettings{.tls = tls_});
+                                          listener_settings(*config_, tls_));
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
