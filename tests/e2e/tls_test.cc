@@ -124,6 +124,33 @@ TEST_F(TlsToDsps, AreAskedOnConnectionsThatAreKept) {
   EXPECT_EQ(exchange.stop(), 0);
 }
 
+TEST_F(TlsToDsps, AreCalledOnKeptConnections99TimesIn100UnderSteadyLoad) {
+  const TlsDsp bidder(server("dsp"));
+  ExchangeProcess exchange(dsp(bidder.port(), "127.0.0.1", ca()));
+  ASSERT_TRUE(exchange.started());
+  // All calls that the bidder saw are in the counters, which are copied now and then.
+  const auto settled = [&] {
+    const auto deadline = Clock::now() + 5s;
+    while (client_events(exchange, "call") <
+               static_cast<double>(bidder.counters().requests.value()) &&
+           Clock::now() < deadline) {
+    }
+    return std::pair(client_events(exchange, "call"), client_events(exchange, "reused"));
+  };
+  const auto load = [&](const char* duration) {
+    (void)run_program({SPILLWAY_BINARY_DIR "/libexec/spillway-load", "--target",
+                       fmt::format("http://127.0.0.1:{}/openrtb2/auction", exchange.auction().port),
+                       "--rate", "400", "--duration", duration, "--timeout", "5s"});
+  };
+  load("300ms");  // opens the connections
+  const auto before = settled();
+  load("3s");
+  const auto after = settled();
+  const double calls = after.first - before.first;
+  EXPECT_GT(calls, 500);
+  EXPECT_GE(after.second - before.second, 0.99 * calls);
+}
+
 TEST_F(TlsToDsps, CountWhatTheirHandshakesDid) {
   const TlsDsp bidder(server("dsp"));
   ExchangeProcess exchange(dsp(bidder.port(), "127.0.0.1", ca()));
