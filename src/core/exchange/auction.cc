@@ -24,12 +24,14 @@
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
 #include "exchange/outgoing.h"
+#include "exchange/prebid.h"
 #include "exchange/response.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
 #include "openrtb/validate.h"
+#include "openrtb/versions.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
 
@@ -80,8 +82,10 @@ struct Auction::Body {
   base::Instant miss_after{};
   base::Instant admitted_at{};
 
+  Prebid prebid;
   Routes routes;
   Outgoing outgoing;
+  std::vector<openrtb::NodeId> params;       ///< Of the candidate being asked.
   std::vector<std::unique_ptr<Call>> calls;  ///< One a candidate in front; the rest is kept memory.
   std::vector<Ask> asks;
   size_t outstanding = 0;
@@ -101,6 +105,7 @@ struct Auction::Body {
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
+  DspEdits edits_for(const Candidate& candidate, int64_t tmax_ms);
   void gather_bids();
   void end();
   [[nodiscard]] Conclusion conclusion() const;
@@ -125,6 +130,7 @@ void Auction::Body::reset() {
   request.clear();
   request_hash = 0;
   deadline = miss_after = admitted_at = {};
+  prebid.clear();
   routes.clear();
   asks.clear();
   outstanding = 0;
@@ -182,12 +188,29 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   }
   const auto announced = std::max(
       milliseconds(1), std::chrono::floor<milliseconds>(left - std::max(network_cost, {})));
-  const int at = request.at != 0 ? request.at : account->auction;
   asks.push_back({.candidate = candidate,
                   .deadline = until,
                   .announced_tmax = std::min<base::Duration>(announced, left),
-                  .body = outgoing.bytes(candidates()[candidate].imps, announced.count(), at)});
+                  .body = outgoing.bytes(edits_for(candidates()[candidate], announced.count()))});
   return true;
+}
+
+/// All in which this DSP's request is its own. What privacy takes from it goes in here too.
+DspEdits Auction::Body::edits_for(const Candidate& candidate, int64_t tmax_ms) {
+  params.clear();
+  if (prebid.has_params()) {
+    for (const uint32_t imp : candidate.imps) {
+      params.push_back(prebid.params(candidate.dsp, imp));
+    }
+  }
+  const bool is_25 = snapshot->dsps[candidate.dsp].openrtb == "2.5";
+  return {.imps = candidate.imps,
+          .tmax_ms = tmax_ms,
+          .at = request.at != 0 ? request.at : account->auction,
+          .version = is_25 ? openrtb::Version::k25 : openrtb::Version::k26,
+          .params = params,
+          .buyeruid = prebid.buyeruid(candidate.dsp),
+          .schain = prebid.schain(candidate.dsp)};
 }
 
 /// In order of candidate, whatever order the answers came in.
@@ -272,7 +295,9 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.refuse_everyone(openrtb::NoBid::kInsufficientTime, openrtb::NonBid::kDeadlineTooShort);
     return {};
   }
-  body.routes.route(snapshot, body.request, base::combine64(input.seed, body.request_hash));
+  body.prebid.read(snapshot, body.document, body.request);
+  body.routes.route(snapshot, body.request, body.prebid,
+                    base::combine64(input.seed, body.request_hash));
   body.prepare_calls();
   body.stage = Body::Stage::kRouted;
   if (body.candidate_count() == 0) {

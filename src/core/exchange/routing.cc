@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "exchange/auction.h"
+#include "exchange/prebid.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -101,7 +102,8 @@ Candidate& Routes::add(uint32_t dsp, uint32_t endpoint) {
   return added;
 }
 
-void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request) {
+void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request,
+                       const Prebid& prebid) {
   Cell* const cells = cells_.data() + index * imps_;
   endpoints_.assign(imps_, kNoEndpoint);
   for (size_t i = 0; i < imps_; ++i) {
@@ -109,7 +111,7 @@ void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::Requ
     endpoints_[i] = endpoint_for(dsp, imp.media);
     if (endpoints_[i] == kNoEndpoint) {
       cells[i].code = NonBid::kMediaType;
-    } else if (!size_suits(dsp.routing.sizes, imp)) {
+    } else if (!prebid.allows(index, i) || !size_suits(dsp.routing.sizes, imp)) {
       cells[i].code = NonBid::kBlocked;
       endpoints_[i] = kNoEndpoint;
     }
@@ -129,12 +131,13 @@ void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::Requ
   }
 }
 
-void Routes::route(const Snapshot& snapshot, const openrtb::RequestView& request, uint64_t hash) {
+void Routes::route(const Snapshot& snapshot, const openrtb::RequestView& request,
+                   const Prebid& prebid, uint64_t hash) {
   refuse_all(snapshot, request, NonBid::kNoBid);
   for (uint32_t index = 0; index < snapshot.dsps.size(); ++index) {
     const NonBid code = request_code(snapshot.dsps[index], request, hash);
     if (code == NonBid::kNoBid) {
-      route_dsp(snapshot.dsps[index], index, request);
+      route_dsp(snapshot.dsps[index], index, request, prebid);
       continue;
     }
     for (size_t i = 0; i < imps_; ++i) {

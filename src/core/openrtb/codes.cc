@@ -8,6 +8,8 @@ NonBid non_bid_of(Loss loss) {
   switch (loss) {
     case Loss::kBelowFloor:
       return NonBid::kBelowFloor;
+    case Loss::kBelowDealFloor:
+      return NonBid::kBelowDealFloor;
     case Loss::kSize:
       return NonBid::kCreativeSize;
     case Loss::kAdvertiser:
@@ -101,6 +103,8 @@ std::string_view describe(NonBid code) {
       return "the bid was rejected";
     case NonBid::kBelowFloor:
       return "the bid was below the floor";
+    case NonBid::kBelowDealFloor:
+      return "below the deal's floor";
     case NonBid::kDuplicate:
       return "the bid repeats another";
     case NonBid::kCreativeSize:

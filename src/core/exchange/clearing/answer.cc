@@ -187,8 +187,8 @@ bool same_slot(const Bid& a, const Bid& b) { return a.imp == b.imp && a.seat == 
 
 /// Whether `a` is kept rather than `b`, of the same seat and imp.
 bool kept_before(const Bid& a, const Bid& b) {
-  if (a.net() != b.net()) {
-    return a.net() > b.net();
+  if (a.worth() != b.worth()) {
+    return a.worth() > b.worth();
   }
   return a.id != b.id ? a.id < b.id : a.node < b.node;
 }

@@ -27,6 +27,9 @@ struct Bid {
   std::string impid;        ///< As given, decoded.
   base::Cpm price;          ///< As bid, gross of the margin; rounded down to whole micros.
   uint32_t margin_ppm = 0;  ///< The exchange's share of the price; 0 on a deal that was offered.
+  uint32_t deal = kNoDeal;  ///< Index into Imp::deals; kNoDeal when none was offered to it.
+  uint8_t at = 0;           ///< 1, 2, 3 (the floor is the price) by its deal; 0: the auction's.
+  base::Cpm floor;          ///< The one that applies, in the bid's currency; net of the margin.
   base::Currency currency;
   openrtb::MediaType media = openrtb::MediaType::kBanner;
   openrtb::Size size;  ///< 0x0 when the bid says none.
@@ -37,8 +40,15 @@ struct Bid {
 
   static constexpr uint32_t kNoImp = 0xffffffff;
 
-  /// What the publisher would get: floors are compared with it, bids ranked by it.
+  static constexpr uint32_t kNoDeal = 0xffffffff;
+  static constexpr uint8_t kFixedPrice = 3;
+
+  /// Its price without the margin: floors are compared with it.
   [[nodiscard]] base::Cpm net() const { return net_of(price, margin_ppm); }
+
+  /// The most the publisher would get of it: bids are ranked by it. At a fixed price that is the
+  /// price, whatever was bid.
+  [[nodiscard]] base::Cpm worth() const { return at == kFixedPrice ? floor : net(); }
 
   [[nodiscard]] bool valid() const { return loss == openrtb::Loss::kWon && !duplicate; }
 };
@@ -107,10 +117,11 @@ struct Rules {
 /// and stays as it is.
 ///
 /// The first of the request's currencies that has a valid bid is the imp's; bids in another one
-/// have no rate (526). The best net price wins, whoever else bids: the second bid may be of the
-/// same seat. First price: pays its own. Second price: the least gross price whose net is
-/// max(second net bid, floor) plus the increment, never more than its own. An `at` other than 2 is
-/// first price. Cost: linear in bids and imps.
+/// have no rate (526). The bid that is worth most wins, whoever else bids: the second bid may be of
+/// the same seat. How the winner pays is its deal's word, else the auction's. First price: its own.
+/// Second price: the least gross price whose net is max(second worth, floor that applies to the
+/// winner) plus the increment, never more than its own. Fixed price: that floor. An `at` other than
+/// 2 is first price. Cost: linear in bids and imps.
 void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<Bid*>& bids,
            std::vector<Cleared>& out);
 

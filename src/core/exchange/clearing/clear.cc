@@ -36,7 +36,7 @@ std::strong_ordering compare(const openrtb::RequestView& request, uint64_t seed,
     const auto order = rank_of(request, a.currency) <=> rank_of(request, b.currency);
     return order != 0 ? order : a.currency <=> b.currency;
   }
-  if (const auto order = b.net() <=> a.net(); order != 0) {
+  if (const auto order = b.worth() <=> a.worth(); order != 0) {
     return order;
   }
   const Imp& imp = request.imps[a.imp];
@@ -60,14 +60,29 @@ bool takes_part(const openrtb::RequestView& request, const Bid& bid) {
   return bid.valid() && bid.imp < request.imps.size();
 }
 
-/// Of nets: what the publisher is due.
-base::Cpm second_price(const Imp& imp, const Rules& rules, const Bid& winner, base::Cpm second) {
+/// Of nets: what the publisher is due at second price.
+base::Cpm second_price(const Rules& rules, const Bid& winner, base::Cpm second) {
   const int64_t own_micros = winner.net().micros;
-  const bool floored = imp.floor_currency == winner.currency && imp.floor > second;
-  const int64_t base_micros = floored ? imp.floor.micros : second.micros;
+  const int64_t base_micros = std::max(winner.floor, second).micros;
   const int64_t room_micros = std::max<int64_t>(0, own_micros - base_micros);
   const int64_t increment_micros = std::max<int64_t>(0, rules.increment_micros);
   return base::Cpm{own_micros - room_micros + std::min(room_micros, increment_micros)};
+}
+
+/// What the winner of an imp pays; `cleared.min_to_win` is the second bid's worth on the way in.
+void settle(const Rules& rules, const Bid& winner, Cleared& cleared) {
+  const int at = winner.at != 0 ? winner.at : rules.at;
+  cleared.price = winner.worth();
+  cleared.gross = winner.price;
+  if (at == 2) {
+    cleared.price = second_price(rules, winner, cleared.min_to_win);
+  }
+  if (at == 2 || at == Bid::kFixedPrice) {
+    cleared.gross = gross_of(cleared.price, winner.margin_ppm);
+  }
+  cleared.min_to_win = winner.at == Bid::kFixedPrice
+                           ? winner.floor
+                           : gross_of(cleared.min_to_win, winner.margin_ppm);
 }
 
 }  // namespace
@@ -95,21 +110,12 @@ void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<
       continue;
     }
     bid.loss = Loss::kOutbid;
-    cleared.min_to_win = std::max(cleared.min_to_win, bid.net());
+    cleared.min_to_win = std::max(cleared.min_to_win, bid.worth());
   }
-  for (size_t i = 0; i < out.size(); ++i) {
-    Cleared& cleared = out[i];
-    if (cleared.winner == Cleared::kNobody) {
-      continue;
+  for (Cleared& cleared : out) {
+    if (cleared.winner != Cleared::kNobody) {
+      settle(rules, *bids[cleared.winner], cleared);
     }
-    const Bid& winner = *bids[cleared.winner];
-    cleared.price = winner.net();
-    cleared.gross = winner.price;
-    if (rules.at == 2) {
-      cleared.price = second_price(request.imps[i], rules, winner, cleared.min_to_win);
-      cleared.gross = gross_of(cleared.price, winner.margin_ppm);
-    }
-    cleared.min_to_win = gross_of(cleared.min_to_win, winner.margin_ppm);
   }
 }
 
