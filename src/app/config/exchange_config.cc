@@ -21,7 +21,9 @@
 #include "base/money.h"
 #include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
+#include "net/address_set.h"
 #include "net/server.h"
+#include "net/tls.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
 
@@ -81,6 +83,36 @@ void read_limits(ConfigReader reader, net::ServerLimits& out) {
   reader.finish();
 }
 
+void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
+  reader.read("cert_file", out.certificate_file);
+  reader.read("key_file", out.key_file);
+  reader.read("client_ca_file", out.client_ca_file);
+  if (out.certificate_file.empty() != out.key_file.empty()) {
+    reader.problem("", "must have cert_file and key_file, or none of the two");
+  } else if (out.certificate_file.empty() && !out.client_ca_file.empty()) {
+    reader.problem("", "must have cert_file and key_file beside client_ca_file");
+  }
+  reader.finish();
+}
+
+void read_proxies(ConfigReader& reader, ExchangeConfig& out) {
+  reader.read("trusted_proxies", out.trusted_proxies);
+  net::AddressSet set;
+  for (const auto& network : out.trusted_proxies) {
+    if (!set.add(network)) {
+      reader.problem("trusted_proxies",
+                     fmt::format("must be networks such as 10.0.0.0/8 or 2001:db8::/32; \"{}\" is "
+                                 "none",
+                                 network));
+    }
+  }
+  reader.read("proxy_protocol", out.proxy_protocol);
+  if (out.proxy_protocol && out.trusted_proxies.empty()) {
+    reader.problem("proxy_protocol",
+                   "must have trusted_proxies beside it: nobody could connect without");
+  }
+}
+
 void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   read_listen(reader, out.listen, false);
   out.workers = std::max(1U, std::thread::hardware_concurrency());
@@ -89,6 +121,8 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   reader.read_choice("log_level", {"debug", "info", "warn", "error"}, level);
   out.log_level = static_cast<LogLevel>(level);
   reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
+  read_tls(reader.section("tls"), out.tls);
+  read_proxies(reader, out);
   read_limits(reader.section("limits"), out.limits);
   reader.finish();
 }

@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
 #include "net/os_clock.h"
@@ -17,6 +18,7 @@
 #include "net/server.h"
 #include "net/signals.h"
 #include "net/timer_wheel.h"
+#include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -66,6 +68,8 @@ class Service final : private net::Timer {
   Recorder recorder_;
   resilience::Registry registry_;
   EndpointStatsTable stats_;
+  TlsOfDsps tls_of_dsps_;
+  std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;

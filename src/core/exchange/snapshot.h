@@ -46,6 +46,7 @@ struct Endpoint {
   uint8_t media = 0xf;           ///< Set of openrtb::MediaType it takes.
   std::string host;
   uint16_t port = 80;
+  bool tls = false;            ///< https.
   std::string target = "/";    ///< Path and query of the URL.
   std::string guard_key;       ///< dsp/region/path
   resilience::Settings guard;  ///< Inherited settings, flattened.
@@ -59,11 +60,18 @@ struct Routing {
   double share_ratio = 1.0;  ///< Share of the auctions it qualifies for.
 };
 
+/// What calls over TLS to a DSP need beside its name: PEM files.
+struct DspTls {
+  std::string ca_file;              ///< Who may sign its certificate; empty: the system's store.
+  std::string cert_file, key_file;  ///< Ours, for a DSP that asks; both or none.
+};
+
 struct DspConfig {
   std::string name;
   std::string seat;                 ///< For answers without a seat; the name by default.
   std::string openrtb = "2.6";      ///< "2.5" or "2.6": version header.
   std::vector<Endpoint> endpoints;  ///< At least one.
+  DspTls tls;                       ///< Of its https endpoints.
   uint32_t qps = 0;  ///< Contracted calls/s of the process over all endpoints; 0: no contract.
   Routing routing;
   BidChecks checks;
