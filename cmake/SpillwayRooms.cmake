@@ -46,7 +46,7 @@ function(spillway_test name)
   target_link_libraries(${name} PRIVATE spillway_options ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SPILLWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     SPILLWAY_BINARY_DIR="${PROJECT_BINARY_DIR}" SPILLWAY_VECTORS="${SPILLWAY_VECTORS}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name}
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name}
     RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 

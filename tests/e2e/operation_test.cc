@@ -280,7 +280,7 @@ TEST(Command, SaysWhatIsWrongAndHowItEnds) {
   const auto check = run_program({spillway, "exchange", "--config", bad.path(), "--check-config"});
   EXPECT_EQ(check.exit_code, 1);
   EXPECT_NE(check.err.find(":1: dsps[0].name"), std::string::npos) << check.err;
-  const TemporaryFile good("dsps: [{ name: a, endpoint: \"http://h/\", expect: { qps: 100 } }]\n");
+  const TemporaryFile good("dsps: [{ name: a, endpoint: \"https://h/\", expect: { qps: 100 } }]\n");
   const auto plan = run_program({spillway, "exchange", "--config", good.path(), "--check-config"});
   EXPECT_EQ(plan.exit_code, 0);
   EXPECT_NE(plan.out.find("8.0 in flight"), std::string::npos) << plan.out;

@@ -15,6 +15,7 @@
 namespace spillway::resilience {
 
 void (*proof::before_step)(bool) = nullptr;
+proof::SlotSteps proof::slot_steps = SlotSteps::kNone;
 
 }  // namespace spillway::resilience
 

@@ -190,7 +190,7 @@ TEST_F(Interleavings, B10LetOnlyTheProbeThatHoldsTheLeaseDecide) {
 template <uint32_t kCalls>
 struct TwoCrossTheThreshold : Scene {
   TwoCrossTheThreshold() {
-    for (uint32_t i = kCalls; i < 5; ++i) {
+    for (uint32_t i = kCalls; i < 4; ++i) {
       leaf.call(Outcome::kServerError);
       leaf.pass(100ms);
     }

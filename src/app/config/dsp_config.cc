@@ -109,7 +109,7 @@ void read_url(ConfigReader& reader, std::string_view key, exchange::Endpoint& ou
   std::string text;
   reader.read(key, text);
   if (!reader.has(key)) {
-    reader.problem("", fmt::format("must have {}: an http URL", key));
+    reader.problem("", fmt::format("must have {}: an http or https URL", key));
     return;
   }
   if (text.empty()) {
@@ -122,7 +122,36 @@ void read_url(ConfigReader& reader, std::string_view key, exchange::Endpoint& ou
   }
   out.host = std::move(url->host);
   out.port = url->port;
+  out.tls = url->tls;
   out.target = std::move(url->target);
+}
+
+void read_tls(ConfigReader reader, const exchange::DspConfig& dsp, exchange::DspTls& out) {
+  reader.read("ca_file", out.ca_file);
+  reader.read("cert_file", out.cert_file);
+  reader.read("key_file", out.key_file);
+  if (out.cert_file.empty() != out.key_file.empty()) {
+    reader.problem("", "must have cert_file and key_file, or none of the two");
+  }
+  const bool given = !out.ca_file.empty() || !out.cert_file.empty();
+  if (given && std::ranges::none_of(dsp.endpoints, &exchange::Endpoint::tls)) {
+    reader.problem("", "is of no use: the DSP has no https endpoint");
+  }
+  reader.finish();
+}
+
+// Bid requests tell of people: they cross a network encrypted, or by a decision that is written
+// down.
+void refuse_plain(ConfigReader& reader, const exchange::DspConfig& dsp) {
+  bool insecure = false;
+  reader.read("insecure", insecure);
+  for (const auto& endpoint : dsp.endpoints) {
+    if (!insecure && !endpoint.tls && !endpoint.host.empty() && !is_loopback(endpoint.host)) {
+      reader.problem("", fmt::format("plain http to {}, which is not this machine: use https, or "
+                                     "say insecure: true",
+                                     endpoint.host));
+    }
+  }
 }
 
 struct Inherited {
@@ -241,14 +270,26 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
     region.finish();
   }
   read_endpoints(reader, inherited, out);
+  read_tls(reader.section("tls"), out, out.tls);
+  refuse_plain(reader, out);
   read_routing(reader.section("routing"), out.routing);
   read_checks(reader.section("checks"), out.checks);
+  reader.read("gvl_id", out.gvl_id, 0, 65'535);
+  reader.read("legitimate_interest", out.legitimate_interest);
+  if (out.legitimate_interest && out.gvl_id == 0) {
+    reader.problem("legitimate_interest", "must come with a gvl_id: it is claimed under that");
+  }
+  reader.read_ppm("bid_adjustment", out.adjustment_ppm, 1'000'000);
+  if (out.adjustment_ppm == 0) {
+    reader.problem("bid_adjustment", "must be above 0: no bid would count");
+  }
   reader.read("max_connections", out.max_connections, 1, 20'000);
   reader.read("max_handshakes", out.max_handshakes, 1, 1'000);
   uint64_t answer_bytes = out.answer_bytes;
   reader.read_bytes("answer_bytes", answer_bytes, 1 << 10, 64 << 20);
   out.answer_bytes = static_cast<uint32_t>(answer_bytes);
   reader.read("idle_timeout", out.idle_timeout, 1s, 10min);
+  reader.read("own_request_id", out.own_request_id);
   auto expect = reader.section("expect");
   expect.read("qps", expected.qps, 0, 10'000'000);
   expect.read("latency", expected.latency, 1ms, 10s);

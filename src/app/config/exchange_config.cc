@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "app/config/currency_config.h"
 #include "app/config/dsp_config.h"
 #include "app/config/guard_config.h"
 #include "app/config/notice_config.h"
@@ -21,7 +22,9 @@
 #include "base/money.h"
 #include "exchange/clearing/margin.h"
 #include "exchange/snapshot.h"
+#include "net/address_set.h"
 #include "net/server.h"
+#include "net/tls.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
 
@@ -81,6 +84,36 @@ void read_limits(ConfigReader reader, net::ServerLimits& out) {
   reader.finish();
 }
 
+void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
+  reader.read("cert_file", out.certificate_file);
+  reader.read("key_file", out.key_file);
+  reader.read("client_ca_file", out.client_ca_file);
+  if (out.certificate_file.empty() != out.key_file.empty()) {
+    reader.problem("", "must have cert_file and key_file, or none of the two");
+  } else if (out.certificate_file.empty() && !out.client_ca_file.empty()) {
+    reader.problem("", "must have cert_file and key_file beside client_ca_file");
+  }
+  reader.finish();
+}
+
+void read_proxies(ConfigReader& reader, ExchangeConfig& out) {
+  reader.read("trusted_proxies", out.trusted_proxies);
+  net::AddressSet set;
+  for (const auto& network : out.trusted_proxies) {
+    if (!set.add(network)) {
+      reader.problem("trusted_proxies",
+                     fmt::format("must be networks such as 10.0.0.0/8 or 2001:db8::/32; \"{}\" is "
+                                 "none",
+                                 network));
+    }
+  }
+  reader.read("proxy_protocol", out.proxy_protocol);
+  if (out.proxy_protocol && out.trusted_proxies.empty()) {
+    reader.problem("proxy_protocol",
+                   "must have trusted_proxies beside it: nobody could connect without");
+  }
+}
+
 void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   read_listen(reader, out.listen, false);
   out.workers = std::max(1U, std::thread::hardware_concurrency());
@@ -89,6 +122,8 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   reader.read_choice("log_level", {"debug", "info", "warn", "error"}, level);
   out.log_level = static_cast<LogLevel>(level);
   reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
+  read_tls(reader.section("tls"), out.tls);
+  read_proxies(reader, out);
   read_limits(reader.section("limits"), out.limits);
   reader.finish();
 }
@@ -166,6 +201,21 @@ void read_fallback(ConfigReader& reader, std::string_view key, exchange::Fallbac
   out = static_cast<exchange::Fallback>(choice);
 }
 
+void read_privacy_action(ConfigReader& reader, std::string_view key, exchange::PrivacyAction& out) {
+  auto choice = static_cast<size_t>(out);
+  reader.read_choice(key, {"scrub", "no_call"}, choice);
+  out = static_cast<exchange::PrivacyAction>(choice);
+}
+
+void read_privacy_policy(ConfigReader reader, exchange::PrivacyPolicy& out) {
+  read_privacy_action(reader, "coppa", out.coppa);
+  read_privacy_action(reader, "lmt", out.lmt);
+  read_privacy_action(reader, "us", out.us);
+  read_privacy_action(reader, "gdpr", out.gdpr);
+  reader.read("gdpr_when_unknown", out.gdpr_when_unknown);
+  reader.finish();
+}
+
 void read_account(ConfigReader& reader, exchange::Account& out) {
   reader.read("publisher", out.publisher);
   auto fallback = reader.section("fallback");
@@ -182,18 +232,42 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  read_privacy_policy(reader.section("privacy"), out.privacy);
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
   reader.read("auction_is_final", out.auction_is_final);
   size_t billing = out.billing_on_win ? 1 : 0;
   reader.read_choice("billing", {"on_imp", "on_win"}, billing);
   out.billing_on_win = billing == 1;
+  auto fill = static_cast<size_t>(out.fill_device);
+  reader.read_choice("fill_device", {"never", "browser", "always"}, fill);
+  out.fill_device = static_cast<exchange::FillDevice>(fill);
+  reader.read("source_tid", out.source_tid);
+  reader.read("secure", out.secure);
+  reader.read("seller_id", out.seller.sid);
+  if (reader.has("seller_id") && out.seller.asi.empty()) {
+    reader.problem("seller_id", "is of no use without schain.asi");
+  } else if (reader.has("seller_id") && out.seller.sid.empty()) {
+    reader.problem("seller_id", "must not be empty");
+  }
+  reader.finish();
+}
+
+void read_seller(ConfigReader reader, exchange::Seller& out) {
+  reader.read("asi", out.asi);
+  reader.read("sid", out.sid);
+  reader.read("begins_complete", out.begins_complete);
+  const bool is_there = reader.has("asi") || reader.has("sid") || reader.has("begins_complete");
+  if (is_there && (out.asi.empty() || out.sid.empty())) {
+    reader.problem("", "must have asi and sid: a node names the exchange and the seller's account");
+  }
   reader.finish();
 }
 
 // The entry without a publisher is the default account; the others begin as copies of it.
 void read_accounts(ConfigReader& root, std::vector<exchange::Account>& out) {
   out.emplace_back();
+  read_seller(root.section("schain"), out[0].seller);
   auto entries = root.list("accounts");
   const auto is_default = [](const ConfigReader& entry) { return !entry.has("publisher"); };
   const auto fallback = std::ranges::find_if(entries, is_default);
@@ -269,7 +343,8 @@ void read_dsps(ConfigReader& root, const resilience::SettingsPatch& defaults, Ex
 ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigProblem>& problems,
                                     std::vector<AskedKey>* asked) {
   ExchangeConfig config;
-  ConfigReader root(text, problems);
+  ConfigText parts = part_rates(text);
+  ConfigReader root(parts.settings, problems);
   if (asked != nullptr) {
     root.record_asked(*asked);
   }
@@ -278,6 +353,8 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_admin(root.section("admin"), config);
   read_timing(root.section("timing"), config.snapshot.timing);
   read_validation(root.section("validation"), config.snapshot.request_policy);
+  const std::string rates =
+      read_currency(root.section("currency"), parts.rates, config.snapshot.rates);
   read_shedding(root.section("shedding"), config.shedding);
   read_recorder(root.section("recorder"), config.recorder);
   read_notices(root.section("notices"), config.notices, config.snapshot.events);
@@ -308,8 +385,9 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
         std::ranges::upper_bound(problems.begin(), next, next->line, {}, &ConfigProblem::line);
     std::rotate(place, next, next + 1);
   }
-  config.snapshot.text = text;
-  config.snapshot.hash = base::hash64(text);
+  parts.rates = rates;
+  config.snapshot.text = join_rates(parts);
+  config.snapshot.hash = base::hash64(config.snapshot.text);
   return config;
 }
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "exchange/snapshot.h"
 #include "net/server.h"
+#include "net/tls.h"
 
 namespace spillway::app {
 
@@ -49,6 +50,11 @@ struct ExchangeConfig {
   uint32_t workers = 0;  ///< Never 0 once read: as many as there are processors.
   LogLevel log_level = LogLevel::kInfo;
   base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
+  net::TlsServerSettings tls{};  ///< Of the auctions' listener; no certificate: plain.
+  /// Networks of our own load balancers. With proxy_protocol every connection comes from one and
+  /// begins with a PROXY header; without, their X-Forwarded-For is believed.
+  std::vector<std::string> trusted_proxies;
+  bool proxy_protocol = false;
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;

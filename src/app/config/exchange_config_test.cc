@@ -77,6 +77,36 @@ TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   EXPECT_EQ(config.snapshot.text, kMinimal);
 }
 
+TEST(ExchangeConfig, ReadsWhatIsSaidForSilentCallers) {
+  const auto config = good(std::string(kMinimal) + R"(
+schain: { asi: exchange.example, sid: "77", begins_complete: true }
+accounts:
+  - { fill_device: always, source_tid: false }
+  - { publisher: p, secure: true, seller_id: "p-1", fill_device: never }
+)");
+  const auto& standard = config.snapshot.accounts[0];
+  EXPECT_EQ(standard.fill_device, exchange::FillDevice::kAlways);
+  EXPECT_FALSE(standard.source_tid);
+  EXPECT_FALSE(standard.secure);
+  EXPECT_EQ(standard.seller.sid, "77");
+  const auto& own = config.snapshot.accounts[1];
+  EXPECT_EQ(own.fill_device, exchange::FillDevice::kNever);
+  EXPECT_TRUE(own.secure);
+  EXPECT_TRUE(own.seller.begins_complete);
+  EXPECT_EQ(own.seller.asi, "exchange.example");
+  EXPECT_EQ(own.seller.sid, "p-1");
+  EXPECT_FALSE(config.snapshot.dsps[0].own_request_id);
+}
+
+TEST(ExchangeConfig, RefusesASellerByHalves) {
+  EXPECT_NE(problems_of(std::string(kMinimal) + "schain: { asi: exchange.example }\n")
+                .find("schain: must have asi and sid"),
+            std::string::npos);
+  EXPECT_NE(problems_of(std::string(kMinimal) + "accounts: [ { seller_id: x } ]\n")
+                .find("seller_id: is of no use without schain.asi"),
+            std::string::npos);
+}
+
 TEST(ExchangeConfig, RefusesAnAdminListenerOnTheExchangesOwnPort) {
   constexpr std::string_view kDsps = "dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\" }\n";
   const auto with = [&](std::string_view exchange, std::string_view admin) {
@@ -126,9 +156,9 @@ dsps:
     guard: { ramp: 20s }
     regions: { eu: { guard: { slow_floor: 40ms, ramp: 25s } } }
     endpoints:
-      - { url: "http://h/v", region: eu, path: video, media: [video], guard: { ramp: 30s } }
-      - { url: "http://h/d", region: eu }
-      - { url: "http://h/u", region: us }
+      - { url: "https://h/v", region: eu, path: video, media: [video], guard: { ramp: 30s } }
+      - { url: "https://h/d", region: eu }
+      - { url: "https://h/u", region: us }
 )");
   const auto& endpoints = config.snapshot.dsps[0].endpoints;
   ASSERT_EQ(endpoints.size(), 3U);
@@ -152,11 +182,11 @@ dsps:
     guard: { qps: 400 }
     regions: { eu: { guard: { qps: 30 } } }
     endpoints:
-      - { url: "http://h/d" }
-      - { url: "http://h/v", path: video, guard: { qps: 40 } }
-      - { url: "http://h/e", region: eu }
-  - { name: b, endpoint: "http://h/", guard: { qps: 200 } }
-  - { name: c, endpoint: "http://h/" }
+      - { url: "https://h/d" }
+      - { url: "https://h/v", path: video, guard: { qps: 40 } }
+      - { url: "https://h/e", region: eu }
+  - { name: b, endpoint: "https://h/", guard: { qps: 200 } }
+  - { name: c, endpoint: "https://h/" }
 )");
   const auto& dsps = config.snapshot.dsps;
   EXPECT_EQ(dsps[0].qps, 101U);
@@ -210,15 +240,14 @@ TEST(ExchangeConfig, SaysEverythingThatIsWrongByKeyAndLine) {
                         "dsps:\n"
                         "  - { name: Alpha, endpoint: \"https://x/\" }\n"
                         "  - { name: b, endpont: \"http://x/\" }\n"
-                        "  - { name: b, endpoint: \"http://x/\", openrtb: 3.0 }\n"
+                        "  - { name: b, endpoint: \"http://x/\", openrtb: 3.0, insecure: true }\n"
                         "timing: { tmax_default: 2s }\n"),
             "f:1: exchange.listen: must be an address and a port, such as 127.0.0.1:8080 or "
             "[::1]:0; is \"localhost\"\n"
             "f:2: admin.listen: must be a loopback address, or allow_remote: true beside it: "
             "whoever reaches it can open circuits\n"
             "f:4: dsps[0].name: must be 1 to 64 of a-z, 0-9, _ and -, is \"Alpha\"\n"
-            "f:4: dsps[0].endpoint: must be an http URL for now: https arrives with TLS\n"
-            "f:5: dsps[1]: must have endpoint: an http URL\n"
+            "f:5: dsps[1]: must have endpoint: an http or https URL\n"
             "f:5: dsps[1].endpont: is an unknown key; \"endpoint\" is near\n"
             "f:6: dsps[2].openrtb: must be one of 2.5, 2.6, is \"3.0\"\n"
             "f:6: dsps[2].name: \"b\" stands twice\n"
@@ -243,6 +272,55 @@ TEST(ExchangeConfig, RefusesUrlsThatCouldBreakOutOfARequestLine) {
   EXPECT_EQ(url->target, "/?q=1");
 }
 
+TEST(ExchangeConfig, SendsRequestsOverANetworkInPlainOnlyWhenToldTo) {
+  EXPECT_EQ(problems_of("dsps:\n  - { name: a, endpoint: \"http://dsp.example/\" }\n"),
+            "f:2: dsps[0]: plain http to dsp.example, which is not this machine: use https, or say "
+            "insecure: true\n");
+  EXPECT_NE(problems_of("dsps: [{ name: a, endpoints: [{ url: \"http://10.0.0.1/\" }] }]\n"), "");
+  EXPECT_NE(problems_of("dsps: [{ name: a, endpoint: \"http://127.evil.example/\" }]\n"), "");
+  for (const char* fine :
+       {"\"http://dsp.example/\", insecure: true", "\"https://dsp.example/\"",
+        "\"http://localhost:1/\"", "\"http://[::1]:1/\"", "\"http://127.0.0.9:1/\""}) {
+    EXPECT_EQ(problems_of(std::string("dsps: [{ name: a, endpoint: ") + fine + " }]\n"), "");
+  }
+}
+
+TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
+  const auto with = [](std::string_view keys) {
+    return problems_of("exchange: { " + std::string(keys) +
+                       " }\nhouse_ads: [{ type: video, adm: v }]\n");
+  };
+  EXPECT_EQ(with("trusted_proxies: [10.0.0.0/8, \"2001:db8::/32\", 127.0.0.1]"), "");
+  EXPECT_EQ(with("trusted_proxies: [127.0.0.1], proxy_protocol: true"), "");
+  EXPECT_EQ(with("trusted_proxies: [proxy.example]"),
+            "f:1: exchange.trusted_proxies: must be networks such as 10.0.0.0/8 or 2001:db8::/32; "
+            "\"proxy.example\" is none\n");
+  EXPECT_EQ(with("proxy_protocol: true"),
+            "f:1: exchange.proxy_protocol: must have trusted_proxies beside it: nobody could "
+            "connect without\n");
+}
+
+TEST(ExchangeConfig, ReadsHowADspIsCalledOverTls) {
+  const auto config = good(R"(
+dsps:
+  - name: a
+    endpoints: [{ url: "https://a.example/bid" }, { url: "https://b.example:8443/", region: eu }]
+    tls: { ca_file: ca.pem, cert_file: our.pem, key_file: our.key }
+)");
+  const auto& dsp = config.snapshot.dsps[0];
+  EXPECT_TRUE(dsp.endpoints[0].tls);
+  EXPECT_EQ(dsp.endpoints[0].port, 443);
+  EXPECT_EQ(dsp.endpoints[0].host, "a.example");
+  EXPECT_EQ(dsp.endpoints[1].port, 8443);
+  EXPECT_EQ(dsp.tls.ca_file, "ca.pem");
+  EXPECT_EQ(dsp.tls.cert_file, "our.pem");
+  EXPECT_EQ(dsp.tls.key_file, "our.key");
+  EXPECT_EQ(problems_of("dsps: [{ name: a, endpoint: \"https://h/\", tls: { key_file: k } }]\n"),
+            "f:1: dsps[0].tls: must have cert_file and key_file, or none of the two\n");
+  EXPECT_EQ(problems_of("dsps: [{ name: a, endpoint: \"http://[::1]/\", tls: { ca_file: c } }]\n"),
+            "f:1: dsps[0].tls: is of no use: the DSP has no https endpoint\n");
+}
+
 TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
   const auto config =
       good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
@@ -256,8 +334,8 @@ TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
   const auto config = good(R"(
 exchange: { workers: 4, limits: { connections: 10 } }
 dsps:
-  - { name: a, endpoint: "http://h/", max_connections: 40, expect: { qps: 1000, latency: 80ms } }
-  - { name: b, endpoint: "http://h/", max_connections: 400, expect: { qps: 1000, latency: 80ms } }
+  - { name: a, endpoint: "https://h/", max_connections: 40, expect: { qps: 1000, latency: 80ms } }
+  - { name: b, endpoint: "https://h/", max_connections: 400, expect: { qps: 1000, latency: 80ms } }
 )");
   const auto plan = plan_connections(config, {.ephemeral_ports = 28'232, .open_files = 100'000});
   ASSERT_EQ(plan.endpoints.size(), 2U);
@@ -277,7 +355,7 @@ TEST(ConnectionPlan, DealsEveryConnectionAndAtLeastOneToEachWorker) {
 
 // Every list and mapping there is, so that every key is asked for.
 constexpr std::string_view kWhole = R"(
-dsps: [{ name: a, endpoint: "http://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "http://h/" }] }]
+dsps: [{ name: a, endpoint: "https://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "https://h/" }] }]
 accounts: [{ publisher: p }]
 notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }] }
 house_ads: [{ type: native, adm: "{}" }]
@@ -312,6 +390,8 @@ TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
 // Defaults that depend on something else; all others must be what the code has.
 const std::set<std::string> kInWords{"one a processor",
                                      "none: nothing is recorded",
+                                     "none: the system's store",
+                                     "none: plain HTTP",
                                      "none: the default account",
                                      "required",
                                      "required, or endpoints",

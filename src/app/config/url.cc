@@ -80,6 +80,11 @@ std::optional<Authority> split_authority(std::string_view text) {
 
 }  // namespace
 
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && is_ipv4(std::string(host)));
+}
+
 base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
   const auto fail = [whole = url](std::string_view why) {
     return std::unexpected(fmt::format("must be an http URL, is \"{}\": {}", whole, why));
@@ -87,13 +92,13 @@ base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
   if (std::ranges::any_of(url, [](char c) { return c <= ' ' || c == 0x7f; })) {
     return fail("it has white space or control bytes in it");
   }
-  if (url.starts_with("https://")) {
-    return std::unexpected("must be an http URL for now: https arrives with TLS");
+  HttpUrl parsed;
+  parsed.tls = url.starts_with("https://");
+  if (!parsed.tls && !url.starts_with("http://")) {
+    return fail("it does not begin with http:// or https://");
   }
-  if (!url.starts_with("http://")) {
-    return fail("it does not begin with http://");
-  }
-  url.remove_prefix(7);
+  parsed.port = parsed.tls ? 443 : 80;
+  url.remove_prefix(parsed.tls ? 8 : 7);
   if (url.contains('#')) {
     return fail("a fragment is never sent");
   }
@@ -109,7 +114,6 @@ base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
   if (!host_fits) {
     return fail("its host is no host");
   }
-  HttpUrl parsed;
   parsed.host = authority->host;
   if (authority->port) {
     const auto port = parse_port(*authority->port);

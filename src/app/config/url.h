@@ -9,15 +9,19 @@
 
 namespace spillway::app {
 
-/// A place to call over plain HTTP.
+/// A place to call over HTTP.
 struct HttpUrl {
-  std::string host;  ///< Lower case; an IPv6 literal without its brackets.
-  uint16_t port = 80;
+  std::string host;          ///< Lower case; an IPv6 literal without its brackets.
+  uint16_t port = 80;        ///< 443 by default for https.
+  bool tls = false;          ///< https.
   std::string target = "/";  ///< Path and query.
 };
 
-/// "http://host[:port][/path][?query]". The error is a sentence for the operator. Everything that
-/// could break out of a request line (white space, control bytes) is refused.
+/// Whether a URL's host is this machine: "localhost" or a loopback address.
+[[nodiscard]] bool is_loopback(std::string_view host);
+
+/// "http://host[:port][/path][?query]", or https://. The error is a sentence for the operator.
+/// Everything that could break out of a request line (white space, control bytes) is refused.
 [[nodiscard]] base::Result<HttpUrl, std::string> parse_http_url(std::string_view url);
 
 /// An address to listen on.

@@ -122,6 +122,13 @@ FarmDspConfig read_dsp(ConfigReader& reader) {
     reader.problem("name", "must be of a-z, 0-9, - and _");
   }
   reader.read("listen", dsp.listen);
+  auto tls = reader.section("tls");
+  tls.read("cert_file", dsp.cert_file);
+  tls.read("key_file", dsp.key_file);
+  if (dsp.cert_file.empty() != dsp.key_file.empty()) {
+    tls.problem("", "must have cert_file and key_file");
+  }
+  tls.finish();
   reader.read("bid_rate", style.bid_ratio, 0, 1);
   size_t spelling = 0;
   reader.read_choice("nobid", workload::nobid_names(), spelling);

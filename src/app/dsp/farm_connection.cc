@@ -1,24 +1,25 @@
 #include "app/dsp/farm_connection.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/types.h>
-#include <unistd.h>
+#include <sys/uio.h>
 
 #include "base/time.h"
 #include "net/http.h"
 #include "net/http_parser.h"
 #include "net/reactor.h"
 #include "net/response_head.h"
+#include "net/stream.h"
+#include "net/tls.h"
 #include "workload/partner.h"
 
 namespace spillway::app {
@@ -53,54 +54,84 @@ std::string answer_bytes(const workload::Plan& plan, bool keep_alive) {
 
 }  // namespace
 
-FarmConnection::FarmConnection(net::Reactor& reactor, int fd, workload::Partner& partner)
-    : reactor_(reactor), partner_(partner), fd_(fd), parser_(net::HttpParser::Kind::kRequest) {
+FarmConnection::FarmConnection(net::Reactor& reactor, net::Stream stream,
+                               workload::Partner& partner)
+    : reactor_(reactor),
+      partner_(partner),
+      stream_(std::move(stream)),
+      parser_(net::HttpParser::Kind::kRequest) {
   in_.resize(kReadBytes + net::kBodyPadding);
   parser_.start(kLimits);
-  reactor_.add(fd_, EPOLLIN | EPOLLRDHUP, *this);
+  if (stream_.tls() == nullptr) {
+    state_ = State::kReading;
+  }
+  reactor_.add(stream_.fd(), EPOLLIN | EPOLLRDHUP, *this);
 }
 
 FarmConnection::~FarmConnection() { close(false); }
 
 void FarmConnection::close(bool reset) {
-  if (fd_ < 0) {
+  if (closed()) {
     return;
   }
-  if (state_ != State::kReading) {
+  if (state_ != State::kReading && state_ != State::kHandshake) {
     partner_.account().abandoned.add();
   }
   cancel();
-  reactor_.remove(fd_, *this);
+  reactor_.remove(stream_.fd(), *this);
   if (reset) {
     const linger now{.l_onoff = 1, .l_linger = 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    ::setsockopt(stream_.fd(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
   }
-  ::close(fd_);
-  fd_ = -1;
+  stream_.close();
+}
+
+void FarmConnection::shake_hands() {
+  const auto result = stream_.handshake();
+  if (result.state == net::IoResult::State::kBlocked) {
+    const uint32_t more = stream_.tls()->wants_write() ? uint32_t{EPOLLOUT} : 0U;
+    reactor_.change(stream_.fd(), EPOLLIN | EPOLLRDHUP | more, *this);
+  } else if (result.state == net::IoResult::State::kDone) {
+    reactor_.change(stream_.fd(), EPOLLIN | EPOLLRDHUP, *this);
+    state_ = State::kReading;
+    read_some();
+  } else {
+    close(false);
+  }
 }
 
 void FarmConnection::on_ready(uint32_t events) {
+  if (state_ == State::kHandshake) {
+    shake_hands();
+    return;
+  }
   if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
     read_some();
   }
-  if (fd_ >= 0 && (events & EPOLLOUT) != 0 && state_ == State::kWriting) {
+  if (!closed() && (events & EPOLLOUT) != 0 && state_ == State::kWriting) {
     write_some(out_.size());
   }
 }
 
 void FarmConnection::read_some() {
+  do {
+    read_once();
+  } while (!closed() && stream_.may_hold_bytes());
+}
+
+void FarmConnection::read_once() {
   if (filled_ + kReadBytes + net::kBodyPadding > in_.size()) {
     in_.resize(std::max(in_.size() * 2, filled_ + kReadBytes + net::kBodyPadding));
   }
-  const ssize_t got = ::recv(fd_, in_.data() + filled_, kReadBytes, 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+  const auto got = stream_.read(in_.data() + filled_, kReadBytes);
+  if (got.state == net::IoResult::State::kBlocked) {
     return;
   }
-  if (got <= 0 || filled_ > 2 * kRequestBytes) {
+  if (got.state != net::IoResult::State::kDone || filled_ > 2 * kRequestBytes) {
     close(false);
     return;
   }
-  filled_ += static_cast<size_t>(got);
+  filled_ += got.bytes;
   if (state_ == State::kReading) {
     parse();
   }
@@ -145,7 +176,7 @@ void FarmConnection::on_timer(base::Instant now) {
     return;
   }
   write_some(plan_.drip_bytes);
-  if (fd_ >= 0 && state_ == State::kDripping) {
+  if (!closed() && state_ == State::kDripping) {
     reactor_.timers().arm(*this, now + plan_.drip_interval);
   }
 }
@@ -169,16 +200,17 @@ void FarmConnection::begin_answer() {
 
 void FarmConnection::write_some(size_t most) {
   const size_t size = std::min(most, out_.size() - written_);
-  const ssize_t sent = ::send(fd_, out_.data() + written_, size, MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+  iovec part{.iov_base = out_.data() + written_, .iov_len = size};
+  const auto sent = stream_.write({&part, 1});
+  if (sent.state == net::IoResult::State::kFailed || sent.state == net::IoResult::State::kEnd) {
     close(false);
     return;
   }
-  written_ += sent > 0 ? static_cast<size_t>(sent) : 0;
+  written_ += sent.bytes;
   if (written_ == out_.size()) {
     finish_answer();
   } else if (state_ == State::kWriting) {
-    reactor_.change(fd_, EPOLLIN | EPOLLRDHUP | EPOLLOUT, *this);
+    reactor_.change(stream_.fd(), EPOLLIN | EPOLLRDHUP | EPOLLOUT, *this);
   }
 }
 
@@ -189,7 +221,7 @@ void FarmConnection::finish_answer() {
     close(false);
     return;
   }
-  reactor_.change(fd_, EPOLLIN | EPOLLRDHUP, *this);
+  reactor_.change(stream_.fd(), EPOLLIN | EPOLLRDHUP, *this);
   parser_.start(kLimits);
   if (filled_ > 0) {
     parse();

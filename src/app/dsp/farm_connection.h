@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "base/time.h"
 #include "net/http_parser.h"
 #include "net/reactor.h"
+#include "net/stream.h"
 #include "net/timer_wheel.h"
 #include "workload/partner.h"
 
@@ -24,23 +23,24 @@ class FarmConnection final : private net::ReadySink, private net::Timer {
  public:
   static constexpr size_t kRequestBytes = size_t{1} << 20;
 
-  /// Takes the descriptor.
-  FarmConnection(net::Reactor& reactor, int fd, workload::Partner& partner);
+  FarmConnection(net::Reactor& reactor, net::Stream stream, workload::Partner& partner);
   ~FarmConnection();
 
-  [[nodiscard]] bool closed() const { return fd_ < 0; }
+  [[nodiscard]] bool closed() const { return stream_.fd() < 0; }
 
   /// Closes, which abandons a call in work; with `reset`, so that the caller sees a reset and not
   /// an end.
   void close(bool reset);
 
  private:
-  enum class State : uint8_t { kReading, kWaiting, kWriting, kDripping, kHanging };
+  enum class State : uint8_t { kHandshake, kReading, kWaiting, kWriting, kDripping, kHanging };
 
   void on_ready(uint32_t events) override;
   void on_timer(base::Instant now) override;
 
+  void shake_hands();
   void read_some();
+  void read_once();
   void parse();
   void on_request();
   void begin_answer();
@@ -49,8 +49,8 @@ class FarmConnection final : private net::ReadySink, private net::Timer {
 
   net::Reactor& reactor_;
   workload::Partner& partner_;
-  int fd_;
-  State state_ = State::kReading;
+  net::Stream stream_;
+  State state_ = State::kHandshake;
   net::HttpParser parser_;
   std::vector<char> in_;  ///< `filled_` bytes read, and room for more with padding behind.
   size_t filled_ = 0;

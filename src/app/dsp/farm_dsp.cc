@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -23,6 +24,8 @@
 #include "app/dsp/farm_connection.h"
 #include "base/time.h"
 #include "net/reactor.h"
+#include "net/stream.h"
+#include "net/tls.h"
 
 namespace spillway::app {
 
@@ -52,6 +55,15 @@ FarmDsp::FarmDsp(net::Reactor& reactor, const FarmDspConfig& config, uint64_t se
     error_ = fmt::format("{}: listen must be an IPv4 address and a port, is \"{}\"", name(),
                          config.listen);
     return;
+  }
+  if (!config.cert_file.empty()) {
+    auto tls =
+        net::TlsServer::make({.certificate_file = config.cert_file, .key_file = config.key_file});
+    if (!tls) {
+      error_ = fmt::format("{}: {}", name(), tls.error());
+      return;
+    }
+    tls_ = std::move(*tls);
   }
   reserve_ = bound_socket(port_);
   sockaddr_in bound{};
@@ -165,7 +177,15 @@ void FarmDsp::on_ready(uint32_t /*events*/) {
     }
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connections_.push_back(std::make_unique<FarmConnection>(reactor_, fd, partner_));
+    net::Stream stream{net::UniqueFd(fd)};
+    if (tls_ != nullptr) {
+      auto session = tls_->accept(fd);
+      if (session == nullptr) {
+        continue;
+      }
+      stream.secure(std::move(session));
+    }
+    connections_.push_back(std::make_unique<FarmConnection>(reactor_, std::move(stream), partner_));
   }
 }
 

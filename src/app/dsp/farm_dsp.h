@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "net/reactor.h"
 #include "net/timer_wheel.h"
+#include "net/tls.h"
 #include "workload/partner.h"
 
 namespace spillway::app {
@@ -65,6 +66,7 @@ class FarmDsp final : private net::ReadySink, private net::Timer {
   int reserve_ = -1;
   int listener_ = -1;
   std::string error_;
+  std::shared_ptr<net::TlsServer> tls_;  // null: plain
   std::vector<std::unique_ptr<FarmConnection>> connections_;
 };
 

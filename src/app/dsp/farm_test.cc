@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -15,6 +16,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "app/dsp/farm_config.h"
@@ -22,6 +24,9 @@
 #include "net/http.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
+#include "net/stream.h"
+#include "net/tls.h"
+#include "net/tls_fixture.h"
 #include "workload/fault.h"
 #include "workload/partner.h"
 
@@ -39,7 +44,12 @@ constexpr std::string_view kRequest =
 class RunningFarm {
  public:
   explicit RunningFarm(std::vector<Fault> faults, base::Duration latency = 0ms)
-      : reactor_(clock_), farm_(reactor_, config(std::move(faults), latency), clock_.now()) {
+      : RunningFarm(config(std::move(faults), latency)) {}
+
+  /// A template so that `{}` means no faults.
+  template <std::same_as<FarmConfig> Config>
+  explicit RunningFarm(const Config& config)
+      : reactor_(clock_), farm_(reactor_, config, clock_.now()) {
     EXPECT_EQ(farm_.error(), "");
     thread_ = std::thread([this] { reactor_.run(); });
   }
@@ -69,7 +79,6 @@ class RunningFarm {
     return answered.get_future().get();
   }
 
- private:
   static FarmConfig config(std::vector<Fault> faults, base::Duration latency) {
     FarmConfig config;
     config.dsps.emplace_back();
@@ -81,6 +90,7 @@ class RunningFarm {
     return config;
   }
 
+ private:
   net::OsClock clock_;
   net::Reactor reactor_;
   Farm farm_;
@@ -149,10 +159,25 @@ class RawClient {
 
   [[nodiscard]] int error() const { return error_; }
 
+  [[nodiscard]] int fd() const { return fd_; }
+
  private:
   int fd_;
   int error_ = 0;
 };
+
+/// What one session reads up to `end`; "" when it does not come.
+std::string read_until(net::TlsSession& session, std::string_view end) {
+  std::string all;
+  char byte = 0;
+  while (!all.ends_with(end)) {
+    if (session.read(&byte, 1).bytes != 1) {
+      return "";
+    }
+    all += byte;
+  }
+  return all;
+}
 
 /// One call's answer, and how long it took.
 std::pair<std::string, base::Duration> call(RunningFarm& farm) {
@@ -161,6 +186,31 @@ std::pair<std::string, base::Duration> call(RunningFarm& farm) {
   client.send();
   std::string answer = client.read_answer();
   return {std::move(answer), std::chrono::steady_clock::now() - begin};
+}
+
+TEST(Farm, ADspWithACertificateIsCalledOverTls) {
+  net::testing::Certificates certificates;
+  certificates.issue("dsp", "IP:127.0.0.1");
+  auto config = RunningFarm::config({}, 1ms);
+  config.dsps[0].cert_file = certificates.pem("dsp");
+  config.dsps[0].key_file = certificates.key("dsp");
+  const RunningFarm farm(config);
+  const auto tls =
+      net::TlsClient::make({.host = "127.0.0.1", .ca_file = certificates.pem("ca")}).value();
+  const RawClient client(farm.port());
+  const auto session = tls->connect(client.fd());
+  ASSERT_EQ(session->handshake().state, net::IoResult::State::kDone);
+  for (int i = 0; i < 3; ++i) {
+    std::string request =
+        "POST /bid HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(kRequest.size()) +
+        "\r\n\r\n" + std::string(kRequest);
+    iovec part{.iov_base = request.data(), .iov_len = request.size()};
+    ASSERT_EQ(session->write({&part, 1}).bytes, request.size());
+    EXPECT_TRUE(read_until(*session, "\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
+    EXPECT_TRUE(read_until(*session, "}]}]}").starts_with("{"));
+  }
+  EXPECT_EQ(farm.account().bids.value(), 3U);
+  EXPECT_EQ(farm.account().connections.value(), 1U);
 }
 
 TEST(Farm, AHealthyDspAnswersABidOnTheSameConnectionAgainAndAgain) {

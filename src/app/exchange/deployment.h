@@ -5,6 +5,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/stats.h"
+#include "net/tls.h"
 #include "resilience/guard.h"
 
 namespace spillway::app {
@@ -15,6 +16,7 @@ struct Deployment {
   struct Slot {
     resilience::Guard* guard = nullptr;
     EndpointStats* stats = nullptr;
+    std::shared_ptr<net::TlsClient> tls;  ///< Null: plain.
   };
 
   std::shared_ptr<const ExchangeConfig> config;

@@ -16,7 +16,9 @@
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
 #include "app/config/reader.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
+#include "net/tls.h"
 #include "openrtb/document.h"
 
 namespace spillway::app {
@@ -77,6 +79,14 @@ int report_problems(const std::vector<ConfigProblem>& problems, const std::strin
 }
 
 int check_config(const ExchangeConfig& config, const std::string& path, bool json) {
+  if (const auto tls = load_tls_of_dsps(config.snapshot, {}); !tls) {
+    return report_problems({{.key = "", .line = 0, .what = tls.error()}}, path, json);
+  }
+  if (!config.tls.certificate_file.empty()) {
+    if (const auto tls = net::TlsServer::make(config.tls); !tls) {
+      return report_problems({{.key = "exchange.tls", .line = 0, .what = tls.error()}}, path, json);
+    }
+  }
   const auto plan = plan_connections(config, machine_limits());
   if (json) {
     fmt::print("{{\"ok\":true,\"problems\":[],\"plan\":{}}}\n", plan_json(plan));

@@ -55,6 +55,12 @@ void write_auctions(const MetricSources& sources, MetricsPage& page) {
                sum(sources, [](auto& s) -> auto& { return s.imps; }));
   page.counter("spillway_exchange_fills_total", "Impressions won by a DSP's bid.", {},
                sum(sources, [](auto& s) -> auto& { return s.fills; }));
+  for (size_t copy = 0; copy < 4; ++copy) {
+    page.counter("spillway_exchange_privacy_total",
+                 "DSPs of routed auctions by what privacy let them be sent.",
+                 {{"copy", to_string(static_cast<exchange::PrivacyClass>(copy))}},
+                 sum(sources, [copy](auto& s) -> auto& { return s.privacy[copy]; }));
+  }
   constexpr std::string_view kNoBids = "spillway_exchange_no_bids_total";
   constexpr std::string_view kNoBidsHelp = "No-bid answers by their reason.";
   page.counter(kNoBids, kNoBidsHelp, {{"reason", "insufficient_time"}},
@@ -105,6 +111,28 @@ void write_load(const MetricSources& sources, MetricsPage& page) {
                server_sum(sources, [](auto& c) -> auto& { return c.deadline_misses; }));
 }
 
+template <typename Counter>
+void write_handshakes(const Counter& counter) {
+  counter("tls_handshake", [](auto& c) -> auto& { return c.tls_handshakes; });
+  counter("tls_resumed", [](auto& c) -> auto& { return c.tls_resumed; });
+  counter("tls_plaintext", [](auto& c) -> auto& { return c.tls_plaintext; });
+  counter("tls_protocol", [](auto& c) -> auto& { return c.tls_protocol; });
+  counter("tls_certificate", [](auto& c) -> auto& { return c.tls_certificate; });
+  counter("tls_closed", [](auto& c) -> auto& { return c.tls_closed; });
+  counter("handshake_timeout", [](auto& c) -> auto& { return c.handshake_timeouts; });
+  counter("over_handshakes", [](auto& c) -> auto& { return c.over_handshakes; });
+  counter("proxy_untrusted", [](auto& c) -> auto& { return c.proxy_untrusted; });
+  counter("proxy_malformed", [](auto& c) -> auto& { return c.proxy_malformed; });
+}
+
+template <typename Counter>
+void write_codings(const Counter& counter) {
+  counter("inflated", [](auto& c) -> auto& { return c.inflated; });
+  counter("deflated", [](auto& c) -> auto& { return c.deflated; });
+  counter("gzip_bad", [](auto& c) -> auto& { return c.gzip_bad; });
+  counter("gzip_too_large", [](auto& c) -> auto& { return c.gzip_too_large; });
+}
+
 void write_server(const MetricSources& sources, MetricsPage& page) {
   const auto counter = [&](std::string_view what, auto pick) {
     page.counter("spillway_exchange_server_events_total", "What happened on callers' connections.",
@@ -122,6 +150,8 @@ void write_server(const MetricSources& sources, MetricsPage& page) {
   counter("over_connections", [](auto& c) -> auto& { return c.over_connections; });
   counter("caller_gone", [](auto& c) -> auto& { return c.callers_gone; });
   counter("accept_error", [](auto& c) -> auto& { return c.accept_errors; });
+  write_handshakes(counter);
+  write_codings(counter);
   page.counter("spillway_exchange_received_bytes_total", "Bytes read from callers.", {},
                server_sum(sources, [](auto& c) -> auto& { return c.received_bytes; }));
   page.counter("spillway_exchange_sent_bytes_total", "Bytes sent to callers.", {},

@@ -24,6 +24,7 @@
 #include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -31,6 +32,7 @@
 #include "net/http.h"
 #include "net/server.h"
 #include "net/signals.h"
+#include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -66,6 +68,16 @@ bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
   return all(a) == all(b);
 }
 
+net::ListenerSettings listener_settings(const ExchangeConfig& config,
+                                        std::shared_ptr<net::TlsServer> tls) {
+  net::ListenerSettings settings{.tls = std::move(tls)};
+  auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
+  for (const auto& network : config.trusted_proxies) {
+    (void)trusted.add(network);  // judged when it was read
+  }
+  return settings;
+}
+
 // What is bound to threads and sockets that a reload leaves alone.
 std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
   std::vector<std::string> keys;
@@ -77,6 +89,11 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.listen == b.listen, "exchange.listen");
   compare(a.workers == b.workers, "exchange.workers");
   compare(a.log_level == b.log_level, "exchange.log_level");
+  compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
+              a.tls.client_ca_file == b.tls.client_ca_file,
+          "exchange.tls");
+  compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
+  compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
   compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
@@ -103,6 +120,20 @@ Service::Service(ExchangeConfig config, std::string config_path)
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;
+  }
+  auto tls = load_tls_of_dsps(config_->snapshot, {});
+  if (!tls) {
+    error_ = tls.error();
+    return;
+  }
+  tls_of_dsps_ = std::move(*tls);
+  if (!config_->tls.certificate_file.empty()) {
+    auto server_tls = net::TlsServer::make(config_->tls);
+    if (!server_tls) {
+      error_ = "exchange.tls: " + server_tls.error();
+      return;
+    }
+    tls_ = std::move(*server_tls);
   }
   for (uint32_t i = 0; i < config_->workers; ++i) {
     workers_.push_back(
@@ -137,7 +168,8 @@ void Service::open_listeners() {
                "open_files={}",
                config_->limits.connections, for_callers.connections, open_files());
   }
-  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts));
+  server_ = std::make_unique<net::Server>(config_->listen, for_callers, std::move(parts),
+                                          listener_settings(*config_, tls_));
   if (!server_->error().empty()) {
     error_ = server_->error();
     return;
@@ -206,7 +238,10 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
       for (const auto& endpoint : dsp.endpoints) {
         auto& guard = registry_.at(endpoint.guard_key, endpoint.guard, now);
         guard.set_settings(endpoint.guard);
-        slots.push_back({.guard = &guard, .stats = &stats_of(worker, endpoint.guard_key)});
+        const auto tls = tls_of_dsps_.find(endpoint.guard_key);
+        slots.push_back({.guard = &guard,
+                         .stats = &stats_of(worker, endpoint.guard_key),
+                         .tls = tls == tls_of_dsps_.end() ? nullptr : tls->second.client});
       }
       registry_.set_contract(dsp.name, dsp.qps);
     }
@@ -222,6 +257,7 @@ std::string Service::reload() {
   const auto text = read_config_file(config_path_);
   std::string sentences;
   ExchangeConfig next;
+  TlsOfDsps tls;
   if (!text) {
     sentences = text.error() + "\n";
   } else {
@@ -234,6 +270,18 @@ std::string Service::reload() {
         sentences +=
             fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
       }
+      auto loaded = load_tls_of_dsps(next.snapshot, tls_of_dsps_);
+      if (loaded) {
+        tls = std::move(*loaded);
+      } else {
+        sentences += loaded.error();
+      }
+      // Last of all, as it takes effect at once.
+      if (sentences.empty() && tls_ != nullptr) {
+        if (const auto error = tls_->load(); !error.empty()) {
+          sentences = fmt::format("{}: exchange.tls: {}\n", config_path_, error);
+        }
+      }
     }
   }
   if (!sentences.empty()) {
@@ -242,6 +290,7 @@ std::string Service::reload() {
                observe::quoted(sentences));
     return sentences;
   }
+  tls_of_dsps_ = std::move(tls);
   deploy(std::make_shared<const ExchangeConfig>(std::move(next)));
   ++reloads_;
   log_.event(observe::Level::kInfo, "event=reloaded dsps={} hash={:016x}",

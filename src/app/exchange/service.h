@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_tls.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
@@ -18,6 +19,7 @@
 #include "net/server.h"
 #include "net/signals.h"
 #include "net/timer_wheel.h"
+#include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/guard.h"
@@ -67,6 +69,8 @@ class Service final : private net::Timer {
   Recorder recorder_;
   resilience::Registry registry_;
   EndpointStatsTable stats_;
+  TlsOfDsps tls_of_dsps_;
+  std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   NoticeDesk notices_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -16,9 +16,10 @@ inline constexpr uint16_t kFirstRefusal = 520;
 inline constexpr size_t kRefusals = 6;
 
 /// Names of what a worker's client counts of an endpoint, as label values.
-inline constexpr std::array<std::string_view, 10> kClientCounters{
-    "call",          "connect",     "reused",   "stale_retry",  "handshake_failed",
-    "no_connection", "idle_closed", "poisoned", "tail_drained", "tail_cut"};
+inline constexpr std::array<std::string_view, 13> kClientCounters{
+    "call",          "connect",     "reused",    "stale_retry",  "handshake_failed",
+    "no_connection", "idle_closed", "poisoned",  "tail_drained", "tail_cut",
+    "tls_handshake", "tls_resumed", "tls_failed"};
 inline constexpr std::array<std::string_view, 4> kClientGauges{"idle", "busy", "connecting",
                                                                "draining"};
 
@@ -47,6 +48,7 @@ struct WorkerStats {
   base::Counter auctions;  ///< Requests that reached an Auction.
   std::array<base::Counter, kReplyKinds> replies;
   std::array<base::Counter, kLosses> losses;  ///< Losing bids by their reason.
+  std::array<base::Counter, 4> privacy;  ///< DSPs of routed auctions by exchange::PrivacyClass.
   base::Counter imps, fills;
   base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
   std::array<base::Counter, 3> shed;            ///< By level; level 0 stays zero.

@@ -94,6 +94,8 @@ void Worker::serve(const net::Request& request, net::Reply reply) {
                         .shed_level = level,
                         .has_origin = !request.header("Origin").empty(),
                         .is_json = speaks_json(request.header("Content-Type")),
+                        .client_address = request.client_address,
+                        .user_agent = request.header("User-Agent"),
                         .body = request.body};
   stats_.auctions.add();
   stats_.queue_age.record(request.queue_age);
@@ -232,6 +234,9 @@ void Worker::count_bids(const Flight& flight) {
   const auto& auction = flight.auction;
   const auto& route = *static_cast<const Route*>(flight.route.get());
   const auto candidates = auction.candidates();
+  for (const auto& decision : auction.privacy()) {
+    stats_.privacy[static_cast<size_t>(decision.copy)].add();
+  }
   for (uint32_t i = 0; i < candidates.size(); ++i) {
     const auto& report = auction.report(i);
     if (!report.asked) {

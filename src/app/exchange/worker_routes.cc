@@ -45,6 +45,7 @@ void Worker::take_on(Deployment deployment) {
       target->stats = deployment.slots[i][j].stats;
       target->headers = ask_headers(dsps[i]);
       auto settings = target_settings(dsps[i], endpoint);
+      settings.tls = deployment.slots[i][j].tls;
       if (fresh) {
         target->id = client_.add_target(std::move(settings));
       } else {
@@ -103,8 +104,9 @@ void Worker::publish(base::Instant now) {
     const auto& c = client_.counters(target->id);
     const auto pool = client_.pool(target->id);
     const std::array counted{
-        &c.calls,         &c.connects,    &c.reused,   &c.stale_retries, &c.handshakes_failed,
-        &c.no_connection, &c.idle_closed, &c.poisoned, &c.tails_drained, &c.tails_cut};
+        &c.calls,          &c.connects,    &c.reused,    &c.stale_retries, &c.handshakes_failed,
+        &c.no_connection,  &c.idle_closed, &c.poisoned,  &c.tails_drained, &c.tails_cut,
+        &c.tls_handshakes, &c.tls_resumed, &c.tls_failed};
     static_assert(counted.size() == kClientCounters.size());
     for (size_t i = 0; i < counted.size(); ++i) {
       target->stats->client[i].set(counted[i]->value());

@@ -46,6 +46,7 @@ Generator::Generator(net::Reactor& reactor, const LoadSettings& settings,
   target_ = client_.add_target({.name = "target",
                                 .host = settings.host,
                                 .port = settings.port,
+                                .tls = settings.tls,
                                 .max_connections = settings.connections,
                                 .max_handshakes = settings.connections,
                                 .answer_bytes = size_t{4} << 20});

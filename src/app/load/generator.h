@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/time.h"
 #include "net/client.h"
 #include "net/reactor.h"
+#include "net/tls.h"
 #include "openrtb/document.h"
 #include "workload/arrivals.h"
 #include "workload/corpus.h"
@@ -22,6 +24,7 @@ struct LoadSettings {
   std::string host = "127.0.0.1";
   uint16_t port = 0;
   std::string path = "/openrtb2/auction";
+  std::shared_ptr<net::TlsClient> tls{};  ///< Null: plain.
   workload::ArrivalSettings arrivals;
   size_t connections = 256;  ///< Cap; opened as the schedule needs them. [1, 60 000].
   base::Duration timeout = std::chrono::milliseconds(500);  ///< A request, from its sending.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "net/reactor.h"
 #include "net/signals.h"
 #include "net/timer_wheel.h"
+#include "net/tls.h"
 #include "workload/arrivals.h"
 #include "workload/corpus.h"
 
@@ -38,6 +40,7 @@ were late or dropped, whatever the latencies.)";
 
 struct Options {
   std::string target;
+  std::string ca_file;
   double rate = 100;
   std::string duration = "10s";
   size_t connections = 256;
@@ -94,9 +97,7 @@ std::string settings_of(const Options& options, LoadSettings& settings) {
   if (!url) {
     return "--target: " + url.error();
   }
-  const bool loopback =
-      url->host == "localhost" || url->host == "::1" || url->host.starts_with("127.");
-  if (!loopback && !options.allow_remote) {
+  if (!spillway::app::is_loopback(url->host) && !options.allow_remote) {
     return fmt::format("--target: {} is not this machine; say --allow-remote if you may load it",
                        url->host);
   }
@@ -111,6 +112,16 @@ std::string settings_of(const Options& options, LoadSettings& settings) {
   const auto late_after = spillway::app::parse_duration(options.late_after);
   if (!late_after) {
     return fmt::format("--late-after: must be a time such as 10ms, is \"{}\"", options.late_after);
+  }
+  if (!options.ca_file.empty() && !url->tls) {
+    return "--ca: is of no use with a target over plain http";
+  }
+  if (url->tls) {
+    auto tls = spillway::net::TlsClient::make({.host = url->host, .ca_file = options.ca_file});
+    if (!tls) {
+      return "--ca: " + tls.error();
+    }
+    settings.tls = std::move(*tls);
   }
   settings.late_after = *late_after;
   settings.host = url->host;
@@ -175,7 +186,9 @@ int run(int argc, char** argv) {
   CLI::App app("An open-loop load generator for OpenRTB.", "spillway load");
   app.footer(kExamples);
   Options options;
-  app.add_option("--target", options.target, "http://HOST:PORT/PATH")->required();
+  app.add_option("--target", options.target, "http://HOST:PORT/PATH, or https")->required();
+  app.add_option("--ca", options.ca_file,
+                 "With https: PEM file of who may sign its certificate; else the system's store");
   app.add_option("--rate", options.rate, "Arrivals a second")
       ->check(is_number)
       ->check(CLI::Range(0.001, 1e6));

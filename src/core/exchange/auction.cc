@@ -19,18 +19,24 @@
 #include "exchange/call.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/conclusion.h"
+#include "exchange/enrich.h"
 #include "exchange/fallback.h"
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
 #include "exchange/notice_orders.h"
 #include "exchange/outgoing.h"
+#include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/response.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
+#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
+#include "openrtb/versions.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
 
@@ -43,29 +49,7 @@ using std::chrono::milliseconds;
 constexpr size_t kNodesKept = 8'192;  // One huge request does not hold its memory for good.
 constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
-base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
-  return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
-}
-
 }  // namespace
-
-std::string_view to_string(ReplyKind kind) {
-  switch (kind) {
-    case ReplyKind::kBid:
-      return "bid";
-    case ReplyKind::kHouse:
-      return "house";
-    case ReplyKind::kNoBid:
-      return "no_bid";
-    case ReplyKind::kInvalid:
-      return "invalid";
-    case ReplyKind::kShed:
-      return "shed";
-    case ReplyKind::kUnsupported:
-      return "unsupported";
-  }
-  return "";
-}
 
 struct Auction::Body {
   enum class Stage : uint8_t { kIdle, kRouted, kAsking, kEnded };
@@ -81,8 +65,12 @@ struct Auction::Body {
   base::Instant miss_after{};
   base::Instant admitted_at{};
 
+  Prebid prebid;
+  std::vector<PrivacyDecision> privacy;  ///< One a DSP, once routed.
   Routes routes;
   Outgoing outgoing;
+  std::vector<openrtb::PathEdit> fill;       ///< See fill_silence.
+  std::vector<openrtb::NodeId> params;       ///< Of the candidate being asked.
   std::vector<std::unique_ptr<Call>> calls;  ///< One a candidate in front; the rest is kept memory.
   std::vector<Ask> asks;
   size_t outstanding = 0;
@@ -99,14 +87,21 @@ struct Auction::Body {
   void reset();
   bool read();
   void refuse_everyone(openrtb::NoBid why, openrtb::NonBid code);
+  void decide_privacy();
   void prepare_calls();
   bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
            base::Duration network_cost);
+  DspEdits edits_for(uint32_t index, int64_t tmax_ms);
   void gather_bids();
   void end();
   [[nodiscard]] Conclusion conclusion() const;
 
   [[nodiscard]] std::span<const Candidate> candidates() const { return routes.candidates(); }
+
+  /// The snapshot's while they are fresh by the recorded time of the auction, else none.
+  [[nodiscard]] const clearing::Rates* rates() const {
+    return snapshot->rates.fresh(input.wall_ms) ? &snapshot->rates : nullptr;
+  }
 
   [[nodiscard]] size_t candidate_count() const { return candidates().size(); }
 };
@@ -126,6 +121,8 @@ void Auction::Body::reset() {
   request.clear();
   request_hash = 0;
   deadline = miss_after = admitted_at = {};
+  prebid.clear();
+  privacy.clear();
   routes.clear();
   asks.clear();
   outstanding = 0;
@@ -153,6 +150,7 @@ bool Auction::Body::read() {
   }
   request_hash = base::hash64(request.id);
   account = &snapshot->account_of(request.publisher_id);
+  assume_secure(*account, document, request);
   miss_after = input.time_zero + clamped_tmax(snapshot->timing, request.tmax);
   deadline = miss_after - account->response_margin;
   return true;
@@ -162,6 +160,15 @@ void Auction::Body::refuse_everyone(openrtb::NoBid why, openrtb::NonBid code) {
   routes.refuse_all(*snapshot, request, code);
   nbr = why;
   end();
+}
+
+void Auction::Body::decide_privacy() {
+  const PrivacySignals signals = read_privacy(document);
+  for (const DspConfig& dsp : snapshot->dsps) {
+    privacy.push_back(decide(
+        signals, account->privacy,
+        {.name = dsp.name, .gvl_id = dsp.gvl_id, .legitimate_interest = dsp.legitimate_interest}));
+  }
 }
 
 void Auction::Body::prepare_calls() {
@@ -183,12 +190,38 @@ bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience:
   }
   const auto announced = std::max(
       milliseconds(1), std::chrono::floor<milliseconds>(left - std::max(network_cost, {})));
-  const int at = request.at != 0 ? request.at : account->auction;
   asks.push_back({.candidate = candidate,
                   .deadline = until,
                   .announced_tmax = std::min<base::Duration>(announced, left),
-                  .body = outgoing.bytes(candidates()[candidate].imps, announced.count(), at)});
+                  .body = outgoing.bytes(edits_for(candidate, announced.count()))});
   return true;
+}
+
+/// All in which this DSP's request is its own.
+DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
+  const Candidate& candidate = candidates()[index];
+  const DspConfig& dsp = snapshot->dsps[candidate.dsp];
+  params.clear();
+  if (prebid.has_params()) {
+    for (const uint32_t imp : candidate.imps) {
+      params.push_back(prebid.params(candidate.dsp, imp));
+    }
+  }
+  std::string& request_id = calls[index]->request_id;
+  if (dsp.own_request_id) {
+    request_id =
+        uuid_of(base::combine64(base::combine64(input.seed, request_hash), base::hash64(dsp.name)));
+  }
+  const bool is_25 = dsp.openrtb == "2.5";
+  return {.imps = candidate.imps,
+          .tmax_ms = tmax_ms,
+          .at = request.at != 0 ? request.at : account->auction,
+          .version = is_25 ? openrtb::Version::k25 : openrtb::Version::k26,
+          .params = params,
+          .buyeruid = prebid.buyeruid(candidate.dsp),
+          .schain = prebid.schain(candidate.dsp),
+          .request_id = request_id,
+          .copy = privacy[candidate.dsp].copy};
 }
 
 /// In order of candidate, whatever order the answers came in.
@@ -204,11 +237,13 @@ void Auction::Body::gather_bids() {
 void Auction::Body::end() {
   stage = Stage::kEnded;
   gather_bids();
-  currency = settle_currency(request, bids);
+  currency = settle_currency(request, bids, rates());
   if (!bids.empty()) {
     const clearing::Rules rules{.at = request.at != 0 ? request.at : account->auction,
                                 .increment_micros = account->second_price_increment_micros,
-                                .seed = base::combine64(input.seed, request_hash)};
+                                .seed = base::combine64(input.seed, request_hash),
+                                .currency = currency,
+                                .rates = rates()};
     clearing::clear(request, rules, bids, cleared);
   }
   for (const clearing::Cleared& imp : cleared) {
@@ -273,7 +308,12 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.refuse_everyone(openrtb::NoBid::kInsufficientTime, openrtb::NonBid::kDeadlineTooShort);
     return {};
   }
-  body.routes.route(snapshot, body.request, base::combine64(input.seed, body.request_hash));
+  fill_silence(*body.account, input, body.document, base::combine64(input.seed, body.request_hash),
+               body.fill);
+  body.prebid.read(snapshot, body.document, body.request);
+  body.decide_privacy();
+  body.routes.route(snapshot, body.request, body.prebid,
+                    base::combine64(input.seed, body.request_hash), body.privacy);
   body.prepare_calls();
   body.stage = Body::Stage::kRouted;
   if (body.candidate_count() == 0) {
@@ -297,7 +337,10 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
   }
   body.stage = Body::Stage::kAsking;
   body.admitted_at = now;
-  body.outgoing.reset(body.document, body.request, body.account->price_margin_ppm);
+  body.outgoing.reset(body.document, body.request,
+                      {.margin_ppm = body.account->price_margin_ppm,
+                       .fill = body.fill,
+                       .seller = &body.account->seller});
   for (uint32_t i = 0; i < body.candidate_count(); ++i) {
     Call& call = *body.calls[i];
     // A missing verdict is a caller that gave up: shed.
@@ -329,7 +372,9 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
                         .request = &self.request,
                         .account = self.account,
                         .candidate = &self.candidates()[candidate],
-                        .index = candidate};
+                        .index = candidate,
+                        .request_id = call.request_id,
+                        .rates = self.rates()};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
     self.late.reset();
     self.late.terms = call.terms;
@@ -361,6 +406,8 @@ void Auction::finish(base::Instant now) {
 const ReplyBytes& Auction::reply() const { return body_->reply; }
 
 ReplyBytes Auction::take_reply() { return std::exchange(body_->reply, ReplyBytes{}); }
+
+std::span<const PrivacyDecision> Auction::privacy() const { return body_->privacy; }
 
 const openrtb::RequestView& Auction::request() const { return body_->request; }
 

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "resilience/guard.h"
@@ -23,14 +24,16 @@ struct ClearedNotices;
 /// Everything the auction takes from outside at its start.
 struct Start {
   base::Instant now{};
-  base::Instant time_zero{};  ///< Deadlines count from here.
-  int64_t wall_ms = 0;        ///< Since the epoch, for ${AUCTION_IMP_TS}.
-  uint64_t seed = 0;          ///< Ties, shares of traffic.
-  uint8_t shed_level = 0;     ///< 0 serve, 1 after the walk, 2 before it.
-  bool has_origin = false;    ///< The caller is a browser: no-bids are 200 JSON.
-  bool is_json = true;        ///< False for content types we do not speak (protobuf, avro).
-  std::string_view body;      ///< openrtb::Document::kPadding readable bytes behind it;
-                              ///< must live until the last on_answer.
+  base::Instant time_zero{};          ///< Deadlines count from here.
+  int64_t wall_ms = 0;                ///< Since the epoch, for ${AUCTION_IMP_TS}.
+  uint64_t seed = 0;                  ///< Ties, shares of traffic.
+  uint8_t shed_level = 0;             ///< 0 serve, 1 after the walk, 2 before it.
+  bool has_origin = false;            ///< The caller is a browser: no-bids are 200 JSON.
+  bool is_json = true;                ///< False for content types we do not speak (protobuf, avro).
+  std::string_view client_address{};  ///< Of the caller, without port or brackets; lives as `body`.
+  std::string_view user_agent{};      ///< The caller's header; "" for none; lives as `body`.
+  std::string_view body;              ///< openrtb::Document::kPadding readable bytes behind it;
+                                      ///< must live until the last on_answer.
 };
 
 /// A DSP that qualifies, before its guard was asked.
@@ -147,6 +150,10 @@ class Auction {
   [[nodiscard]] const openrtb::RequestView& request() const;
   [[nodiscard]] std::span<const Candidate> candidates() const;
   [[nodiscard]] const CandidateReport& report(uint32_t candidate) const;
+
+  /// What privacy lets each DSP of the snapshot be sent; valid after start, empty when it did not
+  /// come to routing.
+  [[nodiscard]] std::span<const PrivacyDecision> privacy() const;
 
   /// All bids of all answers, judged; valid after finish.
   [[nodiscard]] std::span<const clearing::Bid* const> bids() const;

@@ -4,9 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "base/decimal.h"
 #include "base/money.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -39,16 +41,10 @@ bool caller_takes(const openrtb::RequestView& request, const base::Currency& cur
 
 }  // namespace
 
-base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bid* const> bids) {
-  const Bid* first = nullptr;
-  bool mixed = false;
-  for (const Bid* bid : bids) {
-    if (bid->valid()) {
-      first = first == nullptr ? bid : first;
-      mixed = mixed || bid->currency != first->currency;
-    }
-  }
-  if (first == nullptr) {
+base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bid* const> bids,
+                               const clearing::Rates* rates) {
+  const auto first_valid = std::ranges::find_if(bids, &Bid::valid);
+  if (first_valid == bids.end()) {
     for (const openrtb::Imp& imp : request.imps) {
       if (imp.floor.micros > 0 && caller_takes(request, imp.floor_currency)) {
         return imp.floor_currency;
@@ -56,21 +52,44 @@ base::Currency settle_currency(const openrtb::RequestView& request, std::span<Bi
     }
     return request.currencies.empty() ? base::Currency{} : request.currencies.front();
   }
-  if (!mixed) {
-    return first->currency;
-  }
   const auto is_bid_in = [&](const base::Currency& currency) {
     return std::ranges::any_of(
         bids, [&](const Bid* bid) { return bid->valid() && bid->currency == currency; });
   };
-  const auto wanted = std::ranges::find_if(request.currencies, is_bid_in);
-  const base::Currency chosen = wanted != request.currencies.end() ? *wanted : first->currency;
-  for (Bid* bid : bids) {
-    if (bid->valid() && bid->currency != chosen) {
-      bid->loss = Loss::kNoFxRate;
-    }
+  const base::Currency& first = (*first_valid)->currency;
+  if (!request.currencies.empty() && first == request.currencies.front()) {
+    return first;
   }
-  return chosen;
+  const auto wanted = std::ranges::find_if(request.currencies, is_bid_in);
+  if (wanted != request.currencies.end()) {
+    return *wanted;
+  }
+  const bool convertible =
+      rates != nullptr && !request.currencies.empty() &&
+      rates->convert({1}, first, request.currencies.front(), base::Rounding::kDown);
+  return convertible ? request.currencies.front() : first;
+}
+
+base::Duration clamped_tmax(const Timing& timing, base::Duration tmax) {
+  return std::min(tmax > base::Duration::zero() ? tmax : timing.tmax_default, timing.tmax_max);
+}
+
+std::string_view to_string(ReplyKind kind) {
+  switch (kind) {
+    case ReplyKind::kBid:
+      return "bid";
+    case ReplyKind::kHouse:
+      return "house";
+    case ReplyKind::kNoBid:
+      return "no_bid";
+    case ReplyKind::kInvalid:
+      return "invalid";
+    case ReplyKind::kShed:
+      return "shed";
+    case ReplyKind::kUnsupported:
+      return "unsupported";
+  }
+  return "";
 }
 
 }  // namespace spillway::exchange

@@ -32,7 +32,7 @@ void BidMacros::fill_common(const Conclusion& end, const clearing::Bid& bid) {
   imp_ts_ = std::to_string(end.start->wall_ms);
   ad_id_.clear();
   call.document.append_string(call.document.find(bid.node, openrtb::Key::adid), ad_id_);
-  values_ = {.auction_id = end.request->id,
+  values_ = {.auction_id = call.request_id.empty() ? end.request->id : call.request_id,
              .bid_id = call.answer.bidid,
              .seat_id = bid.seat,
              .ad_id = ad_id_,

@@ -33,7 +33,9 @@ AnswerKind read_body(Call& call, const Answering& asked, std::string_view body) 
                         {.dsp = asked.snapshot->dsps[dsp],
                          .dsp_index = dsp,
                          .answer_index = asked.index,
-                         .margin_ppm = asked.account->price_margin_ppm},
+                         .margin_ppm = asked.account->price_margin_ppm,
+                         .request_id = asked.request_id,
+                         .rates = asked.rates},
                         call.document, call.answer);
   refuse_strays(*asked.snapshot, *asked.candidate, call.answer.bids);
   call.report.bids = static_cast<uint32_t>(call.answer.bids.size() + call.answer.bids_over_cap);
@@ -55,6 +57,7 @@ void Call::reset() {
   if (document.size() > kNodesKept) {
     document = openrtb::Document();
   }
+  request_id.clear();
   body.clear();
   answer.clear();
 }

@@ -25,7 +25,8 @@ struct Call {
   resilience::Terms terms;
   base::CallError error = base::CallError::kNone;
   uint16_t status = 0;
-  std::string body;  ///< The answer and Document::kPadding zero bytes.
+  std::string request_id;  ///< What the DSP was told; empty: the caller's own.
+  std::string body;        ///< The answer and Document::kPadding zero bytes.
   openrtb::Document document;
   clearing::Answer answer;
 
@@ -39,7 +40,9 @@ struct Answering {
   const openrtb::RequestView* request = nullptr;
   const Account* account = nullptr;
   const Candidate* candidate = nullptr;
-  uint32_t index = 0;  ///< Of the candidate.
+  uint32_t index = 0;                      ///< Of the candidate.
+  std::string_view request_id{};           ///< What it was told, when that is not the caller's.
+  const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
 };
 
 /// Reads the end of a call into `call` and classifies it: a copy of the body, its bids judged by

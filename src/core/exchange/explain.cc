@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/decimal.h"
 #include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/privacy.h"
+#include "exchange/privacy_scrub.h"
 #include "exchange/record.h"
 #include "exchange/replay.h"
 #include "exchange/snapshot.h"
+#include "openrtb/document.h"
 #include "openrtb/padded.h"
 #include "resilience/guard.h"
 
@@ -25,6 +29,14 @@ bool Explained::is_same() const {
 std::string_view Explained::imp_id(uint32_t imp) const {
   const auto& imps = auction->request().imps;
   return imp < imps.size() ? std::string_view(imps[imp].id) : std::string_view();
+}
+
+std::vector<std::string> Explained::withheld_from(uint32_t dsp) const {
+  const PrivacyClass copy = auction->privacy()[dsp].copy;
+  const openrtb::Padded request(record->request);
+  openrtb::Document document;
+  return document.walk(request.view()) ? scrubbed_paths(document, copy)
+                                       : std::vector<std::string>{};
 }
 
 bool Explained::is_winner(uint32_t index) const {

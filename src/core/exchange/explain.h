@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exchange/auction.h"
 #include "exchange/classify.h"
@@ -18,6 +19,8 @@ struct Explained {
   const Record* record = nullptr;
   const Auction* auction = nullptr;
 
+  /// Paths of the values that privacy withheld of the request from a DSP, or gave coarser.
+  [[nodiscard]] std::vector<std::string> withheld_from(uint32_t dsp) const;
   /// Whether the reply is the recorded one, byte for byte.
   [[nodiscard]] bool is_same() const;
   /// Decoded id of an imp.

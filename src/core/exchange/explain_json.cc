@@ -8,6 +8,7 @@
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/explain.h"
+#include "exchange/privacy.h"
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -29,6 +30,7 @@ class JsonTelling {
   void candidate(uint32_t index);
   void bid(const clearing::Bid& offer, uint32_t index);
   void imps();
+  void privacy();
   void non_bids();
 
   void key(std::string_view name) {
@@ -157,6 +159,27 @@ void JsonTelling::non_bids() {
   }
 }
 
+void JsonTelling::privacy() {
+  const auto decisions = at_.auction->privacy();
+  for (uint32_t dsp = 0; dsp < decisions.size(); ++dsp) {
+    if (decisions[dsp].copy == PrivacyClass::kFull) {
+      continue;
+    }
+    next();
+    out_ += '{';
+    member("dsp", at_.snapshot->dsps[dsp].name);
+    member("copy", to_string(decisions[dsp].copy));
+    member("reasons", to_string(decisions[dsp].reasons));
+    key("withheld");
+    out_ += '[';
+    for (const std::string& path : at_.withheld_from(dsp)) {
+      next();
+      openrtb::append_json_string(out_, path);
+    }
+    out_ += "]}";
+  }
+}
+
 std::string JsonTelling::json() {
   const ReplyBytes& reply = at_.auction->reply();
   out_ = "{";
@@ -167,6 +190,10 @@ std::string JsonTelling::json() {
   member("nbr_why", describe(reply.nbr));
   member_bool("same_as_recorded", at_.is_same());
   member_ms("deadline_ms", at_.auction->deadline() - at_.record->start.time_zero);
+  key("privacy");
+  out_ += '[';
+  privacy();
+  out_ += ']';
   key("candidates");
   out_ += '[';
   for (uint32_t i = 0; i < at_.auction->candidates().size(); ++i) {

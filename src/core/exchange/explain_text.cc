@@ -8,6 +8,7 @@
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/explain.h"
+#include "exchange/privacy.h"
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -28,6 +29,7 @@ class TextTelling {
   void candidate(uint32_t index);
   void bid(const clearing::Bid& offer, uint32_t index);
   void imps();
+  void privacy();
   void non_bids();
 
   void append_code(uint16_t code, std::string_view words) {
@@ -170,6 +172,28 @@ void TextTelling::non_bids() {
   }
 }
 
+void TextTelling::privacy() {
+  const auto decisions = at_.auction->privacy();
+  for (uint32_t dsp = 0; dsp < decisions.size(); ++dsp) {
+    if (decisions[dsp].copy == PrivacyClass::kFull) {
+      continue;
+    }
+    out_ += "  ";
+    out_ += at_.snapshot->dsps[dsp].name;
+    out_ += " privacy: ";
+    out_ += to_string(decisions[dsp].copy);
+    out_ += " by ";
+    out_ += to_string(decisions[dsp].reasons);
+    std::string_view before = ", without or coarser: ";
+    for (const std::string& path : at_.withheld_from(dsp)) {
+      out_ += before;
+      out_ += path;
+      before = " ";
+    }
+    out_ += '\n';
+  }
+}
+
 std::string TextTelling::text() {
   const ReplyBytes& reply = at_.auction->reply();
   out_ = "auction ";
@@ -184,6 +208,7 @@ std::string TextTelling::text() {
   out_ += "asked under a deadline of ";
   append_ms(out_, at_.auction->deadline() - at_.record->start.time_zero);
   out_ += " ms\ncandidates\n";
+  privacy();
   for (uint32_t i = 0; i < at_.auction->candidates().size(); ++i) {
     candidate(i);
   }

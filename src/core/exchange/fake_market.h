@@ -89,7 +89,8 @@ inline std::string request_json(std::string_view imps = kBannerImp, std::string_
 class FakeMarket {
  public:
   FakeMarket() {
-    snapshot.accounts.emplace_back();
+    // Tests of whole requests would otherwise all have one more member.
+    snapshot.accounts.emplace_back().source_tid = false;
     snapshot.hash = 77;
     start.time_zero = base::Instant(std::chrono::hours(100));
     start.now = start.time_zero + std::chrono::microseconds(300);

@@ -22,7 +22,7 @@ bool is_blocked(const HouseAd& ad, const openrtb::RequestView& request) {
   const bool has_ancestors = request.cattax == 1;
   return std::ranges::any_of(ad.adomain,
                              [&](const std::string& domain) {
-                               return clearing::domain_blocked(domain, request.badv);
+                               return clearing::domain_listed(domain, request.badv);
                              }) ||
          std::ranges::any_of(ad.cat, [&](const std::string& category) {
            return clearing::category_blocked(category, request.bcat, has_ancestors);

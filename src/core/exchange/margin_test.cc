@@ -80,7 +80,7 @@ TEST(Margin, IsNotTakenOnADealThatWasOffered) {
   clearing::Scene scene;
   scene.margin_ppm = kTenPercent;
   scene.imp().floor = Cpm{1'000'000};
-  scene.imp().deal_ids = {"d1"};
+  scene.imp().deals = {{.id = "d1"}};
   EXPECT_EQ(scene.loss(R"("price":1,"dealid":"d1")"), Loss::kWon);
   EXPECT_EQ(scene.loss(R"("price":0.999999,"dealid":"d1")"), Loss::kBelowFloor);
   scene.dsp.checks.deal = Check::kWarn;

@@ -29,7 +29,7 @@ bool better(const Bid& bid, const Bid* other) {
   if (other == nullptr) {
     return true;
   }
-  return rank(bid) != rank(*other) ? rank(bid) > rank(*other) : bid.net() > other->net();
+  return rank(bid) != rank(*other) ? rank(bid) > rank(*other) : bid.worth() > other->worth();
 }
 
 struct Losers {

@@ -12,14 +12,20 @@
 
 #include "base/decimal.h"
 #include "exchange/clearing/margin.h"
+#include "exchange/enrich.h"
+#include "exchange/privacy_scrub.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
+#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
+#include "openrtb/versions.h"
 
 namespace spillway::exchange {
 
 namespace {
+
+using openrtb::Key;
 
 struct NumberText {
   std::array<char, 24> bytes{};
@@ -35,20 +41,41 @@ struct NumberText {
 
 }  // namespace
 
+bool same_bytes(const DspEdits& a, const DspEdits& b) {
+  return a.tmax_ms == b.tmax_ms && a.at == b.at && a.version == b.version &&
+         a.buyeruid == b.buyeruid && a.schain == b.schain && a.request_id == b.request_id &&
+         a.copy == b.copy && std::ranges::equal(a.imps, b.imps) &&
+         std::ranges::equal(a.params, b.params) && std::ranges::equal(a.privacy, b.privacy);
+}
+
 void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request,
-                     uint32_t margin_ppm) {
-  margin_ppm_ = margin_ppm;
+                     const Shared& shared) {
+  shared_ = shared;
   document_ = &document;
   request_ = &request;
   count_ = 0;
 }
 
-Outgoing::Variant& Outgoing::add() {
+Outgoing::Variant& Outgoing::add(const DspEdits& dsp) {
   if (count_ == variants_.size()) {
-    variants_.push_back(std::make_unique<Variant>(
-        Variant{.imps = {}, .edits = openrtb::EditList(*document_), .pieces = {}}));
+    variants_.push_back(std::make_unique<Variant>(Variant{.imps = {},
+                                                          .params = {},
+                                                          .request_id = {},
+                                                          .privacy = {},
+                                                          .key = {},
+                                                          .edits = openrtb::EditList(*document_),
+                                                          .pieces = {}}));
   }
   Variant& variant = *variants_[count_++];
+  variant.imps.assign(dsp.imps.begin(), dsp.imps.end());
+  variant.params.assign(dsp.params.begin(), dsp.params.end());
+  variant.request_id = dsp.request_id;
+  variant.privacy.assign(dsp.privacy.begin(), dsp.privacy.end());
+  variant.key = dsp;
+  variant.key.imps = variant.imps;
+  variant.key.params = variant.params;
+  variant.key.request_id = variant.request_id;
+  variant.key.privacy = variant.privacy;
   variant.edits.reset(*document_);
   return variant;
 }
@@ -67,39 +94,88 @@ void Outgoing::remove_other_imps(Variant& variant) const {
   }
 }
 
-void Outgoing::raise_floors(Variant& variant) const {
-  if (margin_ppm_ == 0) {
-    return;
-  }
-  std::string text;
-  for (const uint32_t index : variant.imps) {
-    const openrtb::Imp& imp = request_->imps[index];
-    if (imp.floor.micros > 0) {
-      text.clear();
-      base::append_micros(text, clearing::gross_of(imp.floor, margin_ppm_).micros);
-      variant.edits.set(imp.node, openrtb::Key::bidfloor, text);
+void Outgoing::edit_imps(Variant& variant) {
+  for (size_t i = 0; i < variant.imps.size(); ++i) {
+    const openrtb::Imp& imp = request_->imps[variant.imps[i]];
+    changes_.clear();
+    if (shared_.margin_ppm != 0 && imp.floor.micros > 0) {
+      text_.clear();
+      base::append_micros(text_, clearing::gross_of(imp.floor, shared_.margin_ppm).micros);
+      changes_.set({Key::bidfloor}, text_);
     }
+    if (i < variant.params.size() && variant.params[i] != openrtb::kAbsent) {
+      changes_.set({Key::ext, Key::bidder}, document_->raw(variant.params[i]));
+    }
+    if (imp.secure && document_->find(imp.node, Key::secure) == openrtb::kAbsent) {
+      changes_.set({Key::secure}, "1");
+    }
+    changes_.remove({Key::ext, Key::prebid});
+    openrtb::place_moved_imp(*document_, imp.node, variant.key.version, changes_);
+    changes_.apply(*document_, imp.node, variant.edits);
   }
 }
 
-std::span<const std::string_view> Outgoing::bytes(std::span<const uint32_t> imps, int64_t tmax_ms,
-                                                  int at) {
+/// The supply chain of this DSP, and our node at its end.
+void Outgoing::edit_source(const DspEdits& dsp) {
+  if (shared_.seller == nullptr || shared_.seller->asi.empty()) {
+    if (dsp.schain != openrtb::kAbsent) {
+      changes_.set({Key::source, Key::schain}, document_->raw(dsp.schain));
+    }
+    return;
+  }
+  openrtb::NodeId chain = dsp.schain;
+  const openrtb::NodeId source = document_->find(document_->root(), Key::source);
+  for (const openrtb::NodeId place :
+       {document_->find(source, Key::schain), document_->path(source, Key::ext, Key::schain)}) {
+    chain = chain != openrtb::kAbsent ? chain : place;
+  }
+  text_.clear();
+  append_chain(text_, *document_, chain, *shared_.seller,
+               dsp.request_id.empty() ? std::string_view(request_->id) : dsp.request_id);
+  changes_.set({Key::source, Key::schain}, text_);
+}
+
+void Outgoing::edit_request(Variant& variant) {
+  const DspEdits& dsp = variant.key;
+  changes_.clear();
+  changes_.set({Key::tmax}, NumberText(dsp.tmax_ms).view());
+  if (request_->at == 0) {
+    changes_.set({Key::at}, NumberText(dsp.at).view());
+  }
+  if (!dsp.request_id.empty()) {
+    text_.clear();
+    openrtb::append_json_string(text_, dsp.request_id);
+    changes_.set({Key::id}, text_);
+  }
+  if (dsp.buyeruid != openrtb::kAbsent &&
+      document_->path(document_->root(), Key::user, Key::buyeruid) == openrtb::kAbsent) {
+    changes_.set({Key::user, Key::buyeruid}, document_->raw(dsp.buyeruid));
+  }
+  for (const openrtb::PathEdit& edit : shared_.fill) {
+    changes_.add(edit);
+  }
+  edit_source(dsp);
+  changes_.remove({Key::ext, Key::prebid});
+  changes_.remove({Key::user, Key::ext, Key::prebid});
+  withhold(dsp.copy, changes_);
+  for (const openrtb::PathEdit& edit : dsp.privacy) {
+    changes_.add(edit);
+  }
+  openrtb::place_moved(*document_, dsp.version, changes_);
+  changes_.apply(*document_, document_->root(), variant.edits);
+  scrub(*document_, dsp.copy, variant.edits);
+}
+
+std::span<const std::string_view> Outgoing::bytes(const DspEdits& dsp) {
   for (size_t i = 0; i < count_; ++i) {
-    const Variant& made = *variants_[i];
-    if (made.tmax_ms == tmax_ms && made.at == at && std::ranges::equal(made.imps, imps)) {
-      return made.pieces;
+    if (same_bytes(variants_[i]->key, dsp)) {
+      return variants_[i]->pieces;
     }
   }
-  Variant& variant = add();
-  variant.imps.assign(imps.begin(), imps.end());
-  variant.tmax_ms = tmax_ms;
-  variant.at = at;
+  Variant& variant = add(dsp);
   remove_other_imps(variant);
-  raise_floors(variant);
-  variant.edits.set(document_->root(), openrtb::Key::tmax, NumberText(tmax_ms).view());
-  if (request_->at == 0) {
-    variant.edits.set(document_->root(), openrtb::Key::at, NumberText(at).view());
-  }
+  edit_imps(variant);
+  edit_request(variant);
   variant.pieces = variant.edits.pieces();
   return variant.pieces;
 }

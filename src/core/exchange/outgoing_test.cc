@@ -3,14 +3,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "exchange/fake_market.h"
 #include "exchange/snapshot.h"
 #include "openrtb/document.h"
+#include "openrtb/keys.h"
 #include "openrtb/padded.h"
+#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
+#include "openrtb/versions.h"
 
 namespace spillway::exchange {
 namespace {
@@ -77,15 +81,83 @@ TEST(Outgoing, EqualEditsShareOneSetOfBytes) {
   outgoing.reset(document, request);
   const uint32_t both[] = {0, 1};
   const uint32_t second[] = {1};
-  const auto first = outgoing.bytes(both, 100, 1);
-  EXPECT_EQ(outgoing.bytes(both, 100, 1).data(), first.data());
+  const DspEdits base{.imps = both, .tmax_ms = 100};
+  const auto first = outgoing.bytes(base);
+  EXPECT_EQ(outgoing.bytes(base).data(), first.data());
   EXPECT_EQ(outgoing.variants(), 1U);
-  outgoing.bytes(both, 99, 1);
-  outgoing.bytes(second, 100, 1);
-  outgoing.bytes(both, 100, 2);
+  outgoing.bytes({.imps = both, .tmax_ms = 99});
+  outgoing.bytes({.imps = second, .tmax_ms = 100});
+  outgoing.bytes({.imps = both, .tmax_ms = 100, .at = 2});
   EXPECT_EQ(outgoing.variants(), 4U);
   outgoing.reset(document, request);
   EXPECT_EQ(outgoing.variants(), 0U);
+}
+
+TEST(Outgoing, EachDspIsSentThePlacesOfItsVersion) {
+  FakeMarket market;
+  market.add("alpha", answers_no_bid()).openrtb = "2.5";
+  market.add("beta", answers_no_bid());
+  const std::string head = R"({"id":"r1","tmax":200,"at":1,"imp":[{"id":"1","banner":{}}],"regs":)";
+  const std::string places_25 = R"({"ext":{"gdpr":0}},"user":{"id":"u","ext":{"consent":"C"}}})";
+  const std::string places_26 = R"({"gdpr":0},"user":{"id":"u","consent":"C"}})";
+  std::string sent = head;
+  sent.replace(sent.find("200"), 3, "194");
+  for (const std::string& places : {places_25, places_26}) {
+    market.run(head + places);
+    EXPECT_EQ(market.seen["alpha/display"], sent + places_25);
+    EXPECT_EQ(market.seen["beta/display"], sent + places_26);
+  }
+}
+
+/// Changes each member of the key alone: forgetting one in the comparison fails here.
+TEST(Outgoing, EveryMemberOfTheKeyParts) {
+  const uint32_t imps[] = {0};
+  const openrtb::NodeId params[] = {3};
+  const openrtb::NodeId other_params[] = {4};
+  const openrtb::PathEdit scrub[] = {
+      {.path = {openrtb::Key::device, openrtb::Key::ip}, .json = ""}};
+  const openrtb::PathEdit mask[] = {
+      {.path = {openrtb::Key::device, openrtb::Key::ip}, .json = "1"}};
+  const DspEdits base{.imps = imps, .params = params, .privacy = scrub};
+  std::vector<DspEdits> others(9, base);
+  others[0].imps = {};
+  others[1].tmax_ms = 7;
+  others[2].at = 2;
+  others[3].version = openrtb::Version::k25;
+  others[4].params = other_params;
+  others[5].buyeruid = 5;
+  others[6].schain = 6;
+  others[7].request_id = "own";
+  others[8].privacy = mask;
+  EXPECT_TRUE(same_bytes(base, DspEdits(base)));
+  for (size_t i = 0; i < others.size(); ++i) {
+    EXPECT_FALSE(same_bytes(base, others[i])) << i;
+  }
+}
+
+TEST(Outgoing, PrivacyHasTheLastWord) {
+  const openrtb::Padded text(request_json(
+      kBannerImp, R"(,"device":{"ip":"1.2.3.4","ua":"u"},"user":{"id":"x"},"z":"id9")"));
+  openrtb::Document document;
+  openrtb::RequestView request;
+  ASSERT_TRUE(document.walk(text.view()));
+  ASSERT_TRUE(read_request(document, {}, request));
+  Outgoing outgoing;
+  outgoing.reset(document, request);
+  const uint32_t imps[] = {0};
+  using openrtb::Key;
+  const openrtb::PathEdit scrub[] = {{.path = {Key::device, Key::ip}, .json = R"("1.2.3.0")"},
+                                     {.path = {Key::user}, .json = ""}};
+  std::string bytes;
+  for (const std::string_view piece :
+       outgoing.bytes({.imps = imps,
+                       .tmax_ms = 9,
+                       .buyeruid = document.find(document.root(), "z"),
+                       .privacy = scrub})) {
+    bytes += piece;
+  }
+  EXPECT_EQ(bytes, request_json(kBannerImp, R"(,"device":{"ip":"1.2.3.0","ua":"u"},"z":"id9")"
+                                            R"(,"tmax":9,"at":1)"));
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ void append_payload(RecordWriter& out, const Record& record) {
   out.u8(record.start.shed_level);
   out.flag(record.start.has_origin);
   out.flag(record.start.is_json);
+  out.bytes(record.client_address);
+  out.bytes(record.user_agent);
   out.bytes(record.request);
   out.instant(record.admitted_at);
   out.u32(static_cast<uint32_t>(record.verdicts.size()));
@@ -108,7 +110,11 @@ void Record::take_start(const Snapshot& snapshot, const Start& input) {
   snapshot_hash = snapshot.hash;
   start = input;
   request.assign(input.body);
+  client_address.assign(input.client_address);
+  user_agent.assign(input.user_agent);
   start.body = request;
+  start.client_address = client_address;
+  start.user_agent = user_agent;
 }
 
 void Record::take_admit(base::Instant now, std::span<const Verdict> given) {
@@ -144,6 +150,8 @@ void Record::clear() {
   snapshot_hash = 0;
   start = {};
   request.clear();
+  client_address.clear();
+  user_agent.clear();
   admitted_at = finished_at = {};
   verdicts.clear();
   for (AnswerInput& answer : answers) {

@@ -19,8 +19,10 @@ namespace spillway::exchange {
 /// by whoever writes the log.
 struct Record {
   uint64_t snapshot_hash = 0;
-  Start start;  ///< `body` points into `request`.
+  Start start;  ///< Its views point into the three strings that follow.
   std::string request;
+  std::string client_address;
+  std::string user_agent;
   base::Instant admitted_at{};
   std::vector<Verdict> verdicts;
 

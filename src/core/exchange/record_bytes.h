@@ -12,9 +12,9 @@ namespace spillway::exchange {
 /// The record's wire format: little-endian integers of fixed width, byte strings behind a 32-bit
 /// length, instants as nanoseconds since time zero.
 ///
-/// Entry: magic "SPWLOG1\n", kind (8 bits), payload length (32), payload, hash64 of kind and
+/// Entry: magic "SPWLOG2\n", kind (8 bits), payload length (32), payload, hash64 of kind and
 /// payload (64).
-inline constexpr std::string_view kRecordMagic = "SPWLOG1\n";
+inline constexpr std::string_view kRecordMagic = "SPWLOG2\n";
 
 enum class EntryKind : uint8_t { kSnapshot = 1, kAuction = 2 };
 

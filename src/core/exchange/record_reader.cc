@@ -59,6 +59,8 @@ void read_auction(RecordCursor& in, Record& record) {
   record.start.shed_level = in.u8();
   record.start.has_origin = in.flag();
   record.start.is_json = in.flag();
+  record.client_address.assign(in.bytes());
+  record.user_agent.assign(in.bytes());
   record.request.assign(in.bytes());
   record.admitted_at = in.instant();
   const uint32_t verdicts = in.count(kVerdictBytes);

@@ -13,6 +13,8 @@ void run_again(const Snapshot& snapshot, const Record& record, std::string_view 
                Auction& auction) {
   Start start = record.start;
   start.body = padded_request;
+  start.client_address = record.client_address;
+  start.user_agent = record.user_agent;
   auction.start(snapshot, start);
   if (!auction.finished()) {
     auction.admit(record.admitted_at, record.verdicts);

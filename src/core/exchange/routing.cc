@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/hash.h"
 #include "exchange/auction.h"
+#include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -101,7 +104,8 @@ Candidate& Routes::add(uint32_t dsp, uint32_t endpoint) {
   return added;
 }
 
-void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request) {
+void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request,
+                       const Prebid& prebid) {
   Cell* const cells = cells_.data() + index * imps_;
   endpoints_.assign(imps_, kNoEndpoint);
   for (size_t i = 0; i < imps_; ++i) {
@@ -109,7 +113,7 @@ void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::Requ
     endpoints_[i] = endpoint_for(dsp, imp.media);
     if (endpoints_[i] == kNoEndpoint) {
       cells[i].code = NonBid::kMediaType;
-    } else if (!size_suits(dsp.routing.sizes, imp)) {
+    } else if (!prebid.allows(index, i) || !size_suits(dsp.routing.sizes, imp)) {
       cells[i].code = NonBid::kBlocked;
       endpoints_[i] = kNoEndpoint;
     }
@@ -129,12 +133,15 @@ void Routes::route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::Requ
   }
 }
 
-void Routes::route(const Snapshot& snapshot, const openrtb::RequestView& request, uint64_t hash) {
+void Routes::route(const Snapshot& snapshot, const openrtb::RequestView& request,
+                   const Prebid& prebid, uint64_t hash, std::span<const PrivacyDecision> privacy) {
   refuse_all(snapshot, request, NonBid::kNoBid);
   for (uint32_t index = 0; index < snapshot.dsps.size(); ++index) {
-    const NonBid code = request_code(snapshot.dsps[index], request, hash);
+    const bool is_let = index >= privacy.size() || privacy[index].copy != PrivacyClass::kNoCall;
+    const NonBid code =
+        is_let ? request_code(snapshot.dsps[index], request, hash) : NonBid::kPrivacy;
     if (code == NonBid::kNoBid) {
-      route_dsp(snapshot.dsps[index], index, request);
+      route_dsp(snapshot.dsps[index], index, request, prebid);
       continue;
     }
     for (size_t i = 0; i < imps_; ++i) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "exchange/auction.h"
+#include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -18,17 +20,20 @@ namespace spillway::exchange {
 /// imp, else the first that takes one of them. So a DSP with a display and a video endpoint gets
 /// one call to each, with disjoint imps.
 ///
-/// Codes of what is not asked: 200 the publisher, country or size rules of the DSP; 202 no endpoint
-/// for the media type; 203 outside its share of traffic.
+/// Codes of what is not asked: 200 the publisher, country or size rules of the DSP, or an imp that
+/// names other bidders; 202 no endpoint for the media type; 203 outside its share of traffic; 204
+/// privacy.
 ///
 /// One thread owns it; reused, it allocates nothing after warm-up.
 class Routes {
  public:
   static constexpr uint32_t kNoCandidate = 0xffffffff;
 
-  /// Routes a request. `hash` decides shares of traffic together with the DSP's name.
-  /// Cost: linear in DSPs times imps.
-  void route(const Snapshot& snapshot, const openrtb::RequestView& request, uint64_t hash);
+  /// Routes a request. `hash` decides shares of traffic together with the DSP's name; `prebid`
+  /// which imps name bidders. `privacy` has a decision a DSP, or is empty: all are let. Cost:
+  /// linear in DSPs times imps.
+  void route(const Snapshot& snapshot, const openrtb::RequestView& request, const Prebid& prebid,
+             uint64_t hash, std::span<const PrivacyDecision> privacy = {});
 
   /// Nobody is asked, for one reason.
   void refuse_all(const Snapshot& snapshot, const openrtb::RequestView& request,
@@ -57,7 +62,8 @@ class Routes {
     openrtb::NonBid code = openrtb::NonBid::kNoBid;
   };
 
-  void route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request);
+  void route_dsp(const DspConfig& dsp, uint32_t index, const openrtb::RequestView& request,
+                 const Prebid& prebid);
   Candidate& add(uint32_t dsp, uint32_t endpoint);
 
   size_t imps_ = 0;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "exchange/fake_market.h"
+#include "exchange/prebid.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
@@ -36,7 +37,7 @@ class RoutingTest : public ::testing::Test {
     request_.publisher_id = "pub";
   }
 
-  void route(uint64_t hash = 1) { routes_.route(snapshot_, request_, hash); }
+  void route(uint64_t hash = 1) { routes_.route(snapshot_, request_, prebid_, hash); }
 
   Routing& rules() { return snapshot_.dsps[0].routing; }
 
@@ -46,6 +47,7 @@ class RoutingTest : public ::testing::Test {
 
   Snapshot snapshot_;
   openrtb::RequestView request_;
+  Prebid prebid_;
   Routes routes_;
 };
 

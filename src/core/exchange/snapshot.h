@@ -8,6 +8,8 @@
 
 #include "base/money.h"
 #include "base/time.h"
+#include "exchange/clearing/rates.h"
+#include "exchange/privacy.h"
 #include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
@@ -32,6 +34,7 @@ struct BidChecks {
   bool require_response_id = false;     ///< response.id equals request.id (3).
   bool allow_duplicate_bid_id = false;  ///< Else the second bid with an id is refused (302).
   bool currency_from_request_only = true;  ///< response.cur must be in request.cur (526).
+                                           ///< Off: or have a rate to its first currency.
   base::Cpm price_cap{1'000'000'000};      ///< Above: loss 527. 1 000 units by default.
   uint32_t bids_per_answer = 200;          ///< Further ones are dropped, counted.
   uint32_t bids_per_seat_and_imp = 2;      ///< The best are kept.
@@ -45,6 +48,7 @@ struct Endpoint {
   uint8_t media = 0xf;           ///< Set of openrtb::MediaType it takes.
   std::string host;
   uint16_t port = 80;
+  bool tls = false;            ///< https.
   std::string target = "/";    ///< Path and query of the URL.
   std::string guard_key;       ///< dsp/region/path
   resilience::Settings guard;  ///< Inherited settings, flattened.
@@ -58,22 +62,44 @@ struct Routing {
   double share_ratio = 1.0;  ///< Share of the auctions it qualifies for.
 };
 
+/// What calls over TLS to a DSP need beside its name: PEM files.
+struct DspTls {
+  std::string ca_file;              ///< Who may sign its certificate; empty: the system's store.
+  std::string cert_file, key_file;  ///< Ours, for a DSP that asks; both or none.
+};
+
 struct DspConfig {
   std::string name;
   std::string seat;                 ///< For answers without a seat; the name by default.
   std::string openrtb = "2.6";      ///< "2.5" or "2.6": version header.
   std::vector<Endpoint> endpoints;  ///< At least one.
+  DspTls tls;                       ///< Of its https endpoints.
   uint32_t qps = 0;  ///< Contracted calls/s of the process over all endpoints; 0: no contract.
   Routing routing;
   BidChecks checks;
-  uint32_t max_connections = 256;  ///< Of the process.
+  uint32_t gvl_id = 0;                  ///< Id of the global vendor list; 0: none. See privacy.h.
+  bool legitimate_interest = false;     ///< Claimed there for purposes 2 and 7.
+  uint32_t adjustment_ppm = 1'000'000;  ///< What of a bid's price counts, but on deals: (0, 1].
+  uint32_t max_connections = 256;       ///< Of the process.
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
+  bool own_request_id =
+      false;  ///< Sent an id of its own for every request, instead of the caller's.
 };
 
 /// What the caller gets when nobody can serve.
 enum class Fallback : uint8_t { kPass, kHouse };
+
+/// Whose connection is the user's device, so that address and User-Agent are the device's.
+enum class FillDevice : uint8_t { kNever, kBrowser, kAlways };
+
+/// The exchange's node in supply chains. Empty `asi`: none is added.
+struct Seller {
+  std::string asi;               ///< The exchange's canonical domain.
+  std::string sid;               ///< The seller's account with it, as in its sellers.json.
+  bool begins_complete = false;  ///< What a chain that begins here says of itself.
+};
 
 struct Account {
   std::string publisher;  ///< site/app/dooh .publisher.id; "" is the default account.
@@ -86,10 +112,15 @@ struct Account {
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
+  PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
   bool auction_is_final = true;
   bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
+  FillDevice fill_device = FillDevice::kBrowser;
+  bool source_tid = true;  ///< Requests without source.tid get one.
+  bool secure = false;     ///< What an imp that does not say is taken for.
+  Seller seller;
 };
 
 /// A local ad that needs no partner. Obeys bcat and badv, never billable.
@@ -121,6 +152,7 @@ struct Snapshot {
   openrtb::RequestPolicy request_policy;
   Timing timing;
   EventUrls events;
+  clearing::Rates rates;  ///< Empty: bids and floors in several currencies do not meet.
   std::string house_seat = "house";
   std::string text;   ///< The configuration file's bytes, for the recorder.
   uint64_t hash = 0;  ///< Of `text`.

@@ -8,6 +8,8 @@ NonBid non_bid_of(Loss loss) {
   switch (loss) {
     case Loss::kBelowFloor:
       return NonBid::kBelowFloor;
+    case Loss::kBelowDealFloor:
+      return NonBid::kBelowDealFloor;
     case Loss::kSize:
       return NonBid::kCreativeSize;
     case Loss::kAdvertiser:
@@ -97,10 +99,14 @@ std::string_view describe(NonBid code) {
       return "not asked: media type not bought";
     case NonBid::kOptimized:
       return "not asked: traffic share";
+    case NonBid::kPrivacy:
+      return "request blocked, privacy";
     case NonBid::kRejected:
       return "the bid was rejected";
     case NonBid::kBelowFloor:
       return "the bid was below the floor";
+    case NonBid::kBelowDealFloor:
+      return "below the deal's floor";
     case NonBid::kDuplicate:
       return "the bid repeats another";
     case NonBid::kCreativeSize:

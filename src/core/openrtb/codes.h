@@ -56,9 +56,11 @@ enum class NonBid : uint16_t {
   kChannel = 201,
   kMediaType = 202,
   kOptimized = 203,
+  kPrivacy = 204,
   kRejected = 300,
   kBelowFloor = 301,
   kDuplicate = 302,
+  kBelowDealFloor = 304,
   kCreativeSize = 351,
   kNotSecure = 352,
   kCreativeAdvertiser = 355,
@@ -73,8 +75,8 @@ enum class NonBid : uint16_t {
   kHouseServed = 528,
 };
 
-/// The one table from loss reasons to seatnonbid: 100 -> 301, 203 -> 351, 207 -> 352, 205 -> 355,
-/// 520 and above stay, all others 300.
+/// The one table from loss reasons to seatnonbid: 100 -> 301, 101 -> 304, 203 -> 351, 207 -> 352,
+/// 205 -> 355, 520 and above stay, all others 300.
 [[nodiscard]] NonBid non_bid_of(Loss loss);
 
 /// Words for people; "" for a number not in the list.

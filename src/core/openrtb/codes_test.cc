@@ -9,6 +9,7 @@ namespace {
 
 TEST(Codes, map_every_loss_to_one_seatnonbid_status) {
   EXPECT_EQ(non_bid_of(Loss::kBelowFloor), NonBid::kBelowFloor);
+  EXPECT_EQ(non_bid_of(Loss::kBelowDealFloor), NonBid::kBelowDealFloor);
   EXPECT_EQ(non_bid_of(Loss::kSize), NonBid::kCreativeSize);
   EXPECT_EQ(non_bid_of(Loss::kNotSecure), NonBid::kNotSecure);
   EXPECT_EQ(non_bid_of(Loss::kAdvertiser), NonBid::kCreativeAdvertiser);

@@ -1,7 +1,10 @@
+#include "openrtb/currency.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +47,8 @@ constexpr auto kPacked = [] {
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace
+
+std::span<const std::string_view> currency_codes() { return kCurrencies; }
 
 bool known_currency(const base::Currency& currency) {
   return std::ranges::binary_search(kPacked, packed(currency.view()));

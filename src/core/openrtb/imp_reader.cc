@@ -31,7 +31,16 @@ class ImpReader {
   std::optional<FieldError> timed(NodeId media);
   std::optional<FieldError> native(NodeId native);
   std::optional<FieldError> deals(NodeId deals);
-  std::optional<FieldError> floor_currency();
+  std::optional<FieldError> deal(NodeId deal, Deal& out) const;
+
+  /// A floor and its currency, either of which may be absent.
+  struct PriceNodes {
+    NodeId amount = kAbsent;
+    NodeId code = kAbsent;
+  };
+
+  std::optional<FieldError> price(const PriceNodes& nodes, base::Cpm& floor,
+                                  base::Currency& in) const;
   void reset();
   void add_battr(NodeId media);
 
@@ -64,7 +73,7 @@ void ImpReader::reset() {
   out_.floor = {};
   out_.floor_currency = {};
   out_.battr.clear();
-  out_.deal_ids.clear();
+  out_.deals.clear();
 }
 
 std::optional<FieldError> ImpReader::read() {
@@ -112,24 +121,25 @@ std::optional<FieldError> ImpReader::read() {
   if (auto problem = deals(document_.find(pmp, Key::deals))) {
     return problem;
   }
-  return floor_currency();
+  return price({.amount = document_.find(imp_, Key::bidfloor),
+                .code = document_.find(imp_, Key::bidfloorcur)},
+               out_.floor, out_.floor_currency);
 }
 
-std::optional<FieldError> ImpReader::floor_currency() {
-  const NodeId floor = document_.find(imp_, Key::bidfloor);
-  if (floor != kAbsent) {
+std::optional<FieldError> ImpReader::price(const PriceNodes& nodes, base::Cpm& floor,
+                                           base::Currency& in) const {
+  if (nodes.amount != kAbsent) {
     // The range has been checked with the types.
-    out_.floor.micros = base::parse_micros(document_.raw(floor), base::Rounding::kUp).value_or(0);
+    floor.micros = base::parse_micros(document_.raw(nodes.amount), base::Rounding::kUp).value_or(0);
   }
-  const NodeId code = document_.find(imp_, Key::bidfloorcur);
-  if (code == kAbsent) {
+  if (nodes.code == kAbsent) {
     return std::nullopt;
   }
-  const std::optional<base::Currency> currency = currency_of(document_, code);
+  const std::optional<base::Currency> currency = currency_of(document_, nodes.code);
   if (!currency) {
-    return error(code, "is not a known currency");
+    return error(nodes.code, "is not a known currency");
   }
-  out_.floor_currency = *currency;
+  in = *currency;
   return std::nullopt;
 }
 
@@ -217,11 +227,37 @@ std::optional<FieldError> ImpReader::native(NodeId native) {
 
 std::optional<FieldError> ImpReader::deals(NodeId deals) {
   for (const NodeId deal : document_.children(deals)) {
-    std::string id = document_.string(document_.find(deal, Key::id));
-    if (id.empty()) {
-      return FieldError{.path = document_.path_of(deal) + ".id", .what = "must be there"};
+    if (auto problem = this->deal(deal, out_.deals.emplace_back())) {
+      return problem;
     }
-    out_.deal_ids.push_back(std::move(id));
+  }
+  return std::nullopt;
+}
+
+std::optional<FieldError> ImpReader::deal(NodeId deal, Deal& out) const {
+  document_.append_string(document_.find(deal, Key::id), out.id);
+  if (out.id.empty()) {
+    return FieldError{.path = document_.path_of(deal) + ".id", .what = "must be there"};
+  }
+  const NodeId floor = document_.find(deal, Key::bidfloor);
+  out.floor_given = floor != kAbsent;
+  if (auto problem = price({.amount = floor, .code = document_.find(deal, Key::bidfloorcur)},
+                           out.floor, out.floor_currency)) {
+    return problem;
+  }
+  const int32_t at = number(deal, Key::at);
+  out.at = at >= 1 && at <= 3 ? at : 0;
+  for (const NodeId seat : document_.children(document_.find(deal, Key::wseat))) {
+    out.wseat.push_back(document_.string(seat));
+  }
+  for (const NodeId node : document_.children(document_.find(deal, Key::wadomain))) {
+    std::string& domain = out.wadomain.emplace_back(document_.string(node));
+    std::ranges::transform(domain, domain.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (domain.starts_with("www.")) {
+      domain.erase(0, 4);
+    }
   }
   return std::nullopt;
 }

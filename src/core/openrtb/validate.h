@@ -43,6 +43,17 @@ struct Size {
   auto operator<=>(const Size&) const = default;
 };
 
+/// One deal of an imp's pmp: the terms its bids are judged and cleared by.
+struct Deal {
+  std::string id = {};  ///< Decoded.
+  base::Cpm floor = {};
+  base::Currency floor_currency = {};
+  bool floor_given = false;  ///< bidfloor is there, be it 0; else the imp's floor applies.
+  int at = 0;                ///< 1, 2, 3 (the floor is the price); 0: the auction's.
+  std::vector<std::string> wseat = {};     ///< Seats that may bid on it; empty: all.
+  std::vector<std::string> wadomain = {};  ///< Lower case, no leading "www."; empty: all.
+};
+
 /// One imp as routing and clearing need it.
 struct Imp {
   NodeId node = kAbsent;
@@ -57,7 +68,7 @@ struct Imp {
   bool secure = false;
   bool instl = false;
   std::vector<int32_t> battr;  ///< Of banner, video, audio and native together.
-  std::vector<std::string> deal_ids;
+  std::vector<Deal> deals;
   bool private_auction = false;
 };
 

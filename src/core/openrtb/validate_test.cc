@@ -73,7 +73,9 @@ TEST(ReadRequest, reads_what_routing_and_clearing_need) {
       "banner":{"w":300,"h":250,"format":[{"w":300,"h":250},{"w":728,"h":90},
                 {"wratio":16,"hratio":9,"wmin":320}],"battr":[1,3]},
       "video":{"mimes":["video/mp4"],"w":640,"h":480,"battr":[7]},
-      "pmp":{"private_auction":1,"deals":[{"id":"d1"},{"id":"d2"}]}}]})");
+      "pmp":{"private_auction":1,"deals":[{"id":"d1"},
+        {"id":"d2","bidfloor":2.5,"bidfloorcur":"eur","at":3,"wseat":["s1"],
+         "wadomain":["WWW.Adv.Example"]},{"id":"d3","bidfloor":0,"at":501}]}}]})");
   ASSERT_EQ(reading.problem, "");
   const RequestView& view = reading.view;
   EXPECT_EQ(view.id, "ré");
@@ -100,7 +102,16 @@ TEST(ReadRequest, reads_what_routing_and_clearing_need) {
   EXPECT_EQ(imp.ratio_wmin, std::vector<int32_t>{320});
   EXPECT_EQ(imp.video_size, (Size{.w = 640, .h = 480}));
   EXPECT_EQ(imp.battr, (std::vector<int32_t>{1, 3, 7}));
-  EXPECT_EQ(imp.deal_ids, (std::vector<std::string>{"d1", "d2"}));
+  ASSERT_EQ(imp.deals.size(), 3u);
+  EXPECT_EQ(imp.deals[0].id, "d1");
+  EXPECT_FALSE(imp.deals[0].floor_given);
+  EXPECT_EQ(imp.deals[1].floor.micros, 2'500'000);
+  EXPECT_EQ(imp.deals[1].floor_currency.view(), "EUR");
+  EXPECT_EQ(imp.deals[1].at, 3);
+  EXPECT_EQ(imp.deals[1].wseat, std::vector<std::string>{"s1"});
+  EXPECT_EQ(imp.deals[1].wadomain, std::vector<std::string>{"adv.example"});
+  EXPECT_TRUE(imp.deals[2].floor_given);
+  EXPECT_EQ(imp.deals[2].at, 0) << "what is not known here is left to the auction";
 }
 
 TEST(ReadRequest, names_the_field_that_has_the_wrong_type_or_range) {
@@ -153,6 +164,8 @@ TEST(ReadRequest, names_the_field_that_has_the_wrong_type_or_range) {
        "imp[0].audio.sequence must not be negative"},
       {request("", "\"pmp\":{\"deals\":[{\"id\":\"\"}]}"), "imp[0].pmp.deals[0].id must be there"},
       {request("", "\"pmp\":{\"deals\":[null]}"), "imp[0].pmp.deals[0] must be an object"},
+      {request("", "\"pmp\":{\"deals\":[{\"id\":\"d\",\"bidfloorcur\":\"ZZZ\"}]}"),
+       "imp[0].pmp.deals[0].bidfloorcur is not a known currency"},
       {request("", "", "\"w\":-1"), "imp[0].banner.w must not be negative"},
       {request("", "", "\"format\":[{}]"),
        "imp[0].banner.format[0] must have either w and h, or wmin, wratio and hratio"},
@@ -299,7 +312,7 @@ TEST(ReadRequest, reads_again_into_the_same_view_as_into_a_new_one) {
   EXPECT_EQ(reading.view.tmax, 0ns);
   ASSERT_EQ(reading.view.imps.size(), 1u);
   EXPECT_EQ(reading.view.imps[0].floor.micros, 0);
-  EXPECT_TRUE(reading.view.imps[0].deal_ids.empty());
+  EXPECT_TRUE(reading.view.imps[0].deals.empty());
   EXPECT_EQ(reading.view.imps[0].sizes.size(), 1u);
   reading.view.clear();
   EXPECT_TRUE(reading.view.imps.empty());

@@ -67,17 +67,15 @@ std::string_view to_string(Mode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 
-bool Guard::Body::take_slot(Decision& made, uint32_t limit) {
-  // Counted first, checked after: never over the limit at any interleaving.
-  const int64_t before = in_flight.fetch_add(1, kRelaxed);
-  if (before < static_cast<int64_t>(limit)) {
-    made.slot = true;
-    made.uncongested =
-        before < std::max<int64_t>(limit >> published.uncongested_shift.load(kRelaxed), 2);
-    return true;
+[[gnu::always_inline]] inline bool Guard::Body::take_slot(Decision& made, uint32_t worker,
+                                                          uint32_t limit) {
+  if (!slots.take(worker)) {
+    return false;
   }
-  in_flight.fetch_sub(1, kRelaxed);
-  return false;
+  made.slot = true;
+  made.uncongested = slots.held_seen_by(worker) <=
+                     std::max<int64_t>(limit >> published.uncongested_shift.load(kRelaxed), 2);
+  return true;
 }
 
 bool Guard::Body::take_tokens(Instant now) {
@@ -111,7 +109,8 @@ bool Guard::Body::explore(const Attempt& attempt) {
 
 /// The gates that stand in every state: remaining time, slot, contracts. Inlined, or the decision
 /// would be built in memory by bytes and read by words, which costs a quarter of the whole call.
-[[gnu::always_inline]] inline Decision Guard::Body::pass_gates(const Attempt& attempt,
+[[gnu::always_inline]] inline Decision Guard::Body::pass_gates(uint32_t worker,
+                                                               const Attempt& attempt,
                                                                bool may_explore) {
   Decision made;
   if (attempt.offered.count() < published.skip_below_ns.load(kRelaxed)) [[unlikely]] {
@@ -121,13 +120,13 @@ bool Guard::Body::explore(const Attempt& attempt) {
     made.how = Admitted::kExplore;
   }
   const uint32_t limit = published.limit.load(kRelaxed);
-  if (limit != 0 && !take_slot(made, limit)) {
+  if (limit != 0 && !take_slot(made, worker, limit)) {
     return refuse(Refusal::kConcurrency);
   }
   if (published.has_qps.load(kRelaxed)) {
     if (!take_tokens(attempt.now)) {
       if (made.slot) {
-        in_flight.fetch_sub(1, kRelaxed);
+        slots.give_back(worker);
       }
       return refuse(Refusal::kQps);
     }
@@ -136,12 +135,12 @@ bool Guard::Body::explore(const Attempt& attempt) {
   return made;
 }
 
-Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
+Decision Guard::Body::decide(StateWord word, uint32_t worker, const Attempt& attempt) {
   const State state = word.state();
   if (state == State::kOpen) {
     return refuse(Refusal::kCircuitOpen);
   }
-  Decision made = pass_gates(attempt, state != State::kHalfOpen);
+  Decision made = pass_gates(worker, attempt, state != State::kHalfOpen);
   if (made.refused || state == State::kClosed) {
     return made;
   }
@@ -159,7 +158,7 @@ Decision Guard::Body::decide(StateWord word, const Attempt& attempt) {
   }
   if (made.refused) {
     if (made.slot) {
-      in_flight.fetch_sub(1, kRelaxed);
+      slots.give_back(worker);
     }
     if (made.token) {
       give_back_tokens();
@@ -216,9 +215,9 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
   }
   Decision made;
   if (word.plain()) [[likely]] {
-    made = body.pass_gates(attempt, true);
+    made = body.pass_gates(worker, attempt, true);
   } else if (word.mode() != Mode::kDisabled) {
-    made = body.decide(word, attempt);
+    made = body.decide(word, worker, attempt);
   }
   if (made.refused) [[unlikely]] {
     if (word.mode() != Mode::kShadow) {
@@ -354,7 +353,7 @@ void Tail::release() {
     Guard::Body& body = *std::exchange(guard_, nullptr)->body_;
     body.published.shards[worker_].released.add();
     if (slot_ && !SPILLWAY_PLANTED(11)) {
-      body.in_flight.fetch_sub(1, kRelaxed);
+      body.slots.give_back(worker_);
     }
   }
 }

@@ -20,6 +20,7 @@
 #include "resilience/proof.h"
 #include "resilience/rate.h"
 #include "resilience/shard.h"
+#include "resilience/slots.h"
 #include "resilience/state_word.h"
 
 namespace spillway::resilience {
@@ -76,10 +77,10 @@ struct Guard::Body {
        base::Instant now, QpsContract* shared);
 
   // Call path: guard.cc.
-  [[gnu::noinline]] Decision decide(StateWord word, const Attempt& attempt);
-  Decision pass_gates(const Attempt& attempt, bool may_explore);
+  [[gnu::noinline]] Decision decide(StateWord word, uint32_t worker, const Attempt& attempt);
+  Decision pass_gates(uint32_t worker, const Attempt& attempt, bool may_explore);
   [[gnu::noinline]] bool explore(const Attempt& attempt);
-  bool take_slot(Decision& made, uint32_t limit);
+  bool take_slot(Decision& made, uint32_t worker, uint32_t limit);
   bool take_tokens(base::Instant now);
   void give_back_tokens();
   void record(Shard& shard, const Terms& terms, base::Instant started, base::Instant now,
@@ -104,7 +105,7 @@ struct Guard::Body {
   void moved(const Move& move, base::Instant now, std::vector<Transition>& out);
 
   Published published;
-  alignas(64) std::atomic<int64_t> in_flight{0};  ///< Slots taken of the limit.
+  alignas(64) Slots slots;  ///< Of the limit.
   alignas(64) QpsContract qps;
   alignas(64) ProbeSlot probes;
   std::atomic<int64_t> probe_needs_ns{0};   ///< A probe is offered at least this.

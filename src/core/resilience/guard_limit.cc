@@ -56,10 +56,12 @@ void Guard::Body::publish_limit() {
     const bool known = limiter->uncongested_most() >= limit / 2;
     published.uncongested_shift.store(known ? 1 : 3, kRelaxed);
   }
+  slots.set_limit(limit);
   published.limit.store(limit, kRelaxed);
 }
 
 void Guard::Body::watch_in_flight() {
+  slots.settle();
   if (limiter == nullptr) {
     return;
   }
@@ -69,7 +71,7 @@ void Guard::Body::watch_in_flight() {
         news(reads[i].concurrency_refused, shards[i].refused[kConcurrencyIndex].value() +
                                                shards[i].would_refuse[kConcurrencyIndex].value());
   }
-  const auto held = static_cast<uint32_t>(std::max<int64_t>(in_flight.load(kRelaxed), 0));
+  const auto held = static_cast<uint32_t>(std::max<int64_t>(slots.held(), 0));
   limiter_window.note_in_flight(refused > 0 ? std::max(held, limiter->limit()) : held);
 }
 

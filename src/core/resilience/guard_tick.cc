@@ -56,7 +56,8 @@ uint64_t outcome_count(const Shard& shard, Outcome outcome) {
 
 Guard::Body::Body(std::string leaf, const Settings& settings, uint32_t workers, uint64_t seed,
                   Instant now, QpsContract* shared)
-    : probes(now),
+    : slots(workers),
+      probes(now),
       explored_ns(now.time_since_epoch().count()),
       shards(workers),
       shared_qps(shared),

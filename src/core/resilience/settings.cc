@@ -1,16 +1,14 @@
 #include "resilience/settings.h"
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/checker.h"
 #include "resilience/classic_rules.h"
-#include "resilience/limiter.h"
-#include "resilience/sentence.h"
+#include "resilience/problem.h"
 
 namespace spillway::resilience {
 
@@ -25,53 +23,6 @@ template <typename T>
 void overlay(T& value, const std::optional<T>& patch) {
   value = patch.value_or(value);
 }
-
-class Checker {
- public:
-  void within(std::string key, Duration value, Duration low, Duration high) {
-    if (value < low || value > high) {
-      problems_.push_back({.key = std::move(key),
-                           .what = Sentence()
-                                       .seconds(value)
-                                       .text(" is not between ")
-                                       .seconds(low)
-                                       .text(" and ")
-                                       .seconds(high)
-                                       .str()});
-    }
-  }
-
-  void within(std::string key, uint32_t value, uint32_t low, uint32_t high) {
-    if (value < low || value > high) {
-      problems_.push_back({.key = std::move(key),
-                           .what = Sentence()
-                                       .number(value)
-                                       .text(" is not between ")
-                                       .number(low)
-                                       .text(" and ")
-                                       .number(high)
-                                       .str()});
-    }
-  }
-
-  void within(std::string key, double value, double low, double high) {
-    if (!(value >= low && value <= high)) {
-      problems_.push_back({.key = std::move(key),
-                           .what = Sentence()
-                                       .decimal(value)
-                                       .text(" is not between ")
-                                       .decimal(low)
-                                       .text(" and ")
-                                       .decimal(high)
-                                       .str()});
-    }
-  }
-
-  std::vector<Problem> take() { return std::move(problems_); }
-
- private:
-  std::vector<Problem> problems_;
-};
 
 }  // namespace
 

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "resilience/classic_rules.h"
 #include "resilience/limiter.h"
+#include "resilience/problem.h"
 
 namespace spillway::resilience {
 
@@ -83,12 +83,6 @@ struct SettingsPatch {
 };
 
 [[nodiscard]] Settings apply(Settings base, const SettingsPatch& patch);
-
-/// One broken rule: the key (without the place it stands in), and a sentence with value and rule.
-struct Problem {
-  std::string key;
-  std::string what;
-};
 
 /// Every broken rule; empty when sound.
 [[nodiscard]] std::vector<Problem> validate(const Settings& settings);

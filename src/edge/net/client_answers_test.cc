@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "net/buffer_pool.h"
 #include "net/client.h"
 #include "net/client_fixture.h"
+#include "net/gzip.h"
 
 namespace spillway::net {
 namespace {
@@ -231,6 +233,44 @@ TEST_F(ClientAnswersTest, RetryAfterIsReadAndClamped) {
     EXPECT_EQ(last().result.retry_after, expected) << value;
   }
   client_.remove_target(target);
+}
+
+TEST_F(ClientAnswersTest, LargeRequestsAreCompressedForAPeerThatTakesGzip) {
+  std::vector<std::string> requests;
+  script([&] {
+    RawSocket socket = listener_.accept();
+    for (int i = 0; i < 3; ++i) {
+      requests.push_back(socket.receive_message());
+      socket.send(kOk);
+    }
+    socket.receive_all();
+  });
+  const std::string large(4'000, 'b');
+  const TargetId target = add({.gzip = true});
+  for (const size_t size : {size_t{4'000}, kGzipFrom - 1}) {
+    const std::vector<std::string_view> body{std::string_view(large).substr(0, size)};
+    client_.call(target, "POST", "/", "", body, {.answer_by = reactor_.refresh() + 10s}, 1, *this);
+    run_until(1);
+    EXPECT_EQ(last().result.error, CallError::kNone);
+  }
+  client_.change_target(target, {.host = "127.0.0.1", .port = listener_.port()});
+  const std::vector<std::string_view> body{large};
+  client_.call(target, "POST", "/", "", body, {.answer_by = reactor_.refresh() + 10s}, 1, *this);
+  run_until(1);
+  client_.remove_target(target);
+  peer_.join();
+  ASSERT_EQ(requests.size(), 3U);
+  const auto body_of = [](const std::string& request) {
+    return request.substr(request.find("\r\n\r\n") + 4);
+  };
+  EXPECT_NE(requests[0].find("Content-Encoding: gzip\r\n"), std::string::npos);
+  EXPECT_LT(body_of(requests[0]).size(), 200U);
+  BufferPool buffers(1 << 20);
+  Inflater inflater;
+  EXPECT_EQ(inflater.inflate(body_of(requests[0]), 1 << 20, buffers).text, large);
+  EXPECT_EQ(requests[1].find("Content-Encoding"), std::string::npos) << "too small to gain";
+  EXPECT_NE(requests[1].find("Accept-Encoding: gzip\r\n"), std::string::npos);
+  EXPECT_EQ(requests[2].find("-Encoding"), std::string::npos) << "a peer that takes none";
 }
 
 TEST_F(ClientAnswersTest, LargeRequestsAreFinishedWhenThePeerReads) {

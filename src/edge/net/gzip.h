@@ -40,8 +40,9 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// One member and nothing behind it. More than `cap` bytes out are kTooLarge, found out before
-  /// they are written; never takes more than twice what comes out, or 8 KiB.
+  /// One member and nothing behind it. More than `cap` bytes out are kTooLarge; at most one of them
+  /// is written. Takes what the trailer claims, within `cap` and 1032 times the input; where that
+  /// is too little the room doubles, old and new held while copying.
   [[nodiscard]] Result inflate(std::string_view gzip, size_t cap, BufferPool& buffers);
 
  private:

@@ -108,7 +108,8 @@ class Reader {
     const int64_t nbr = document_.integer(fields.nbr).value_or(-1);
     out_.nbr = nbr >= 0 && nbr <= 65'535 ? static_cast<int>(nbr) : -1;
     currency_known_ = read_currency(document_, fields.cur, first_.currency);
-    id_matches_ = document_.equals(fields.id, request_.id);
+    id_matches_ =
+        document_.equals(fields.id, source_.request_id.empty() ? request_.id : source_.request_id);
     for (const NodeId seatbid : document_.children(fields.seatbid)) {
       if (!document_.is(seatbid, Kind::kNull) && !read_seat(seatbid)) {
         return false;
@@ -151,6 +152,7 @@ class Reader {
                           .request = request_,
                           .dsp = dsp_,
                           .fields = fields,
+                          .rates = source_.rates,
                           .margin_ppm = source_.margin_ppm,
                           .currency_known = currency_known_,
                           .scratch = out_.scratch};
@@ -187,8 +189,8 @@ bool same_slot(const Bid& a, const Bid& b) { return a.imp == b.imp && a.seat == 
 
 /// Whether `a` is kept rather than `b`, of the same seat and imp.
 bool kept_before(const Bid& a, const Bid& b) {
-  if (a.net() != b.net()) {
-    return a.net() > b.net();
+  if (a.worth() != b.worth()) {
+    return a.worth() > b.worth();
   }
   return a.id != b.id ? a.id < b.id : a.node < b.node;
 }

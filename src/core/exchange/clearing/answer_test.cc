@@ -53,7 +53,7 @@ TEST(AnswerTest, WhatIsNoBidResponseIsMalformedAndHasNoBids) {
 
 TEST(AnswerTest, ABidIsReadWithAllThatClearingNeeds) {
   Scene scene;
-  scene.imp().deal_ids = {"d1"};
+  scene.imp().deals = {{.id = "d1"}};
   scene.read(R"({"bidid":"x\u0031","cur":"usd","seatbid":[{"seat":"s\u0065at","bid":[null,
       {"id":"b\u0031","impid":"\u0031","price":1.2345678,"adm":"<b>","w":300.0,"h":250,"mtype":1,
        "dealid":"d1","ext":"wrong type"}]}]})");

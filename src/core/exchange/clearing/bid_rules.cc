@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/decimal.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/bid_fields.h"
 #include "exchange/clearing/blocklist.h"
 #include "exchange/clearing/markup.h"
+#include "exchange/clearing/rule_parts.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
@@ -31,43 +31,6 @@ using openrtb::MediaType;
 using openrtb::NodeId;
 
 constexpr uint8_t bit(MediaType type) { return static_cast<uint8_t>(type); }
-
-const Imp& imp_of(const RuleInput& input, const Bid& bid) { return input.request.imps[bid.imp]; }
-
-/// A broken rule, as strictly as the DSP's switch says.
-Loss broken(Check mode, Warning warning, Loss loss, Bid& bid) {
-  if (mode == Check::kWarn) {
-    bid.warnings = static_cast<uint16_t>(bid.warnings | static_cast<uint16_t>(warning));
-  }
-  return mode == Check::kEnforce ? loss : Loss::kWon;
-}
-
-/// Calls `visit(element)` for the elements of an array, or for the value itself when a peer left
-/// the brackets out, until one is true.
-template <typename Visit>
-bool any_element(const openrtb::Document& document, NodeId value, Visit visit) {
-  if (value == openrtb::kAbsent) {
-    return false;
-  }
-  if (!document.is(value, Kind::kArray)) {
-    return visit(value);
-  }
-  for (const NodeId element : document.children(value)) {
-    if (visit(element)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string_view decoded(const RuleInput& input, NodeId text) {
-  if (!input.document.is(text, Kind::kString) || !input.document.node(text).escaped) {
-    return input.document.raw_string(text);
-  }
-  input.scratch.clear();
-  input.document.append_string(text, input.scratch);
-  return input.scratch;
-}
 
 Loss identity(const RuleInput& input, Bid& bid) {
   const openrtb::Document& document = input.document;
@@ -89,60 +52,6 @@ Loss seat(const RuleInput& input, Bid& bid) {
   return allowed && !holds(input.request.bseat) ? Loss::kWon : Loss::kSeatBlocked;
 }
 
-bool deal_offered(const RuleInput& input, const Bid& bid) {
-  const auto& offered = imp_of(input, bid).deal_ids;
-  return std::ranges::find(offered, bid.deal_id) != offered.end();
-}
-
-/// A price agreed in a deal is the publisher's whole; a deal nobody offered is none.
-uint32_t margin_of(const RuleInput& input, const Bid& bid) {
-  return !bid.deal_id.empty() && deal_offered(input, bid) ? 0 : input.margin_ppm;
-}
-
-Loss price(const RuleInput& input, Bid& bid) {
-  if (!input.document.is(input.fields.price, Kind::kNumber)) {
-    return Loss::kMissingPrice;
-  }
-  const std::string_view text = input.document.raw(input.fields.price);
-  if (text.starts_with('-')) {
-    return Loss::kInvalidResponse;
-  }
-  const auto micros = base::parse_micros(text, base::Rounding::kDown);
-  if (!micros.has_value()) {
-    return Loss::kPriceSanity;
-  }
-  bid.price = base::Cpm{*micros};
-  input.document.append_string(input.fields.dealid, bid.deal_id);
-  bid.margin_ppm = margin_of(input, bid);
-  if (bid.price > input.dsp.checks.price_cap) {
-    return Loss::kPriceSanity;
-  }
-  if (bid.net().micros == 0 && imp_of(input, bid).floor.micros <= 0) {
-    return Loss::kInvalidResponse;
-  }
-  return Loss::kWon;
-}
-
-Loss currency(const RuleInput& input, Bid& bid) {
-  const auto& allowed = input.request.currencies;
-  const bool in_request = std::ranges::find(allowed, bid.currency) != allowed.end();
-  if (!input.currency_known || (input.dsp.checks.currency_from_request_only && !in_request)) {
-    return Loss::kNoFxRate;
-  }
-  return Loss::kWon;
-}
-
-Loss floor(const RuleInput& input, Bid& bid) {
-  const Imp& imp = imp_of(input, bid);
-  if (imp.floor.micros <= 0) {
-    return Loss::kWon;
-  }
-  if (imp.floor_currency != bid.currency) {
-    return Loss::kNoFxRate;
-  }
-  return bid.net() < imp.floor ? Loss::kBelowFloor : Loss::kWon;
-}
-
 Loss markup(const RuleInput& input, Bid& bid) {
   const openrtb::Document& document = input.document;
   const BidChecks& checks = input.dsp.checks;
@@ -161,19 +70,6 @@ Loss crid(const RuleInput& input, Bid& /*bid*/) {
   const bool there = is_text(input.document, input.fields.crid) ||
                      input.document.is(input.fields.crid, Kind::kNumber);
   return there || !input.dsp.checks.require_crid ? Loss::kWon : Loss::kMissingCrid;
-}
-
-Loss deal(const RuleInput& input, Bid& bid) {
-  const openrtb::Document& document = input.document;
-  const Imp& imp = imp_of(input, bid);
-  const NodeId id = input.fields.dealid;
-  const Check mode = input.dsp.checks.deal;
-  if (bid.deal_id.empty() && (id == openrtb::kAbsent || document.is(id, Kind::kString))) {
-    return imp.private_auction ? broken(mode, Warning::kDeal, Loss::kNotAllowedInDeal, bid)
-                               : Loss::kWon;
-  }
-  return deal_offered(input, bid) ? Loss::kWon
-                                  : broken(mode, Warning::kDeal, Loss::kInvalidDeal, bid);
 }
 
 /// The bid's own word; nullopt for none, and for values the list does not have.
@@ -299,7 +195,7 @@ Loss advertiser(const RuleInput& input, Bid& bid) {
     return Loss::kWon;
   }
   const bool blocked = any_element(document, adomain, [&input](NodeId domain) {
-    return domain_blocked(decoded(input, domain), input.request.badv);
+    return domain_listed(decoded(input, domain), input.request.badv);
   });
   return blocked ? broken(mode, Warning::kBadv, Loss::kAdvertiser, bid) : Loss::kWon;
 }
@@ -336,8 +232,9 @@ Loss attribute(const RuleInput& input, Bid& bid) {
 }  // namespace
 
 Loss judge(const RuleInput& input, Bid& bid) {
-  constexpr std::array kRules = {identity, seat,  price, currency, floor,      markup,   crid,
-                                 deal,     media, size,  secure,   advertiser, category, attribute};
+  constexpr std::array kRules = {identity, seat,   price,      currency,   floor,
+                                 markup,   crid,   deal,       deal_terms, media,
+                                 size,     secure, advertiser, category,   attribute};
   for (const auto rule : kRules) {
     if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
       return loss;

@@ -145,7 +145,7 @@ TEST(BidRulesTest, ADealMustHaveBeenOfferedAndAPrivateAuctionTakesNothingElse) {
   EXPECT_EQ(scene.loss(R"("dealid":"d1")"), Loss::kInvalidDeal);
   EXPECT_EQ(scene.loss(R"("dealid":7)"), Loss::kInvalidDeal);
   EXPECT_EQ(scene.loss(R"("dealid":"")"), Loss::kWon);
-  scene.imp().deal_ids = {"d0", "d1"};
+  scene.imp().deals = {{.id = "d0"}, {.id = "d1"}};
   EXPECT_EQ(scene.loss(R"("dealid":"d1")"), Loss::kWon);
   EXPECT_EQ(scene.loss(""), Loss::kWon);
   scene.imp().private_auction = true;

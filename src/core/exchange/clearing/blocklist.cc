@@ -47,13 +47,13 @@ bool is_or_is_under(std::string_view domain, std::string_view parent) {
 
 }  // namespace
 
-bool domain_blocked(std::string_view domain, const std::vector<std::string>& blocked) {
-  if (blocked.empty()) {
+bool domain_listed(std::string_view domain, const std::vector<std::string>& listed) {
+  if (listed.empty()) {
     return false;
   }
   const std::string_view bare = bare_domain(domain);
   return std::ranges::any_of(
-      blocked, [bare](const std::string& parent) { return is_or_is_under(bare, parent); });
+      listed, [bare](const std::string& parent) { return is_or_is_under(bare, parent); });
 }
 
 bool category_blocked(std::string_view category, const std::vector<std::string>& blocked,

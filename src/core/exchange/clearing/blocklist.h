@@ -6,9 +6,9 @@
 
 namespace spillway::exchange::clearing {
 
-/// Whether an advertiser's domain, or a domain it is under, is among `blocked` (lower case, without
+/// Whether an advertiser's domain, or a domain it is under, is among `listed` (lower case, without
 /// "www."). `domain` may be in any case, carry "www.", a trailing dot, or be a whole URL.
-[[nodiscard]] bool domain_blocked(std::string_view domain, const std::vector<std::string>& blocked);
+[[nodiscard]] bool domain_listed(std::string_view domain, const std::vector<std::string>& listed);
 
 /// Whether a category is among `blocked`. With `ancestors` (taxonomy 1, IAB25-3) also when its
 /// parent is: IAB25 blocks IAB25-3, not IAB250. Letters compare without case.

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/decimal.h"
 #include "base/hash.h"
 #include "base/money.h"
 #include "exchange/clearing/bid.h"
-#include "exchange/clearing/margin.h"
+#include "exchange/clearing/rates.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
 
@@ -18,12 +19,6 @@ namespace {
 using openrtb::Imp;
 using openrtb::Loss;
 
-/// Place of a currency in the request's list; the ones it does not name come last.
-size_t rank_of(const openrtb::RequestView& request, const base::Currency& currency) {
-  const auto& listed = request.currencies;
-  return static_cast<size_t>(std::ranges::find(listed, currency) - listed.begin());
-}
-
 uint64_t tie_hash(uint64_t seed, const Imp& imp, const Bid& bid) {
   const uint64_t slot = base::combine64(base::hash64(imp.id, seed), base::hash64(bid.seat));
   return base::combine64(slot, base::hash64(bid.id));
@@ -32,11 +27,7 @@ uint64_t tie_hash(uint64_t seed, const Imp& imp, const Bid& bid) {
 /// A total order of the bids on one imp, whatever order they came in: less is better.
 std::strong_ordering compare(const openrtb::RequestView& request, uint64_t seed, const Bid& a,
                              const Bid& b) {
-  if (a.currency != b.currency) {
-    const auto order = rank_of(request, a.currency) <=> rank_of(request, b.currency);
-    return order != 0 ? order : a.currency <=> b.currency;
-  }
-  if (const auto order = b.net() <=> a.net(); order != 0) {
+  if (const auto order = b.value <=> a.value; order != 0) {
     return order;
   }
   const Imp& imp = request.imps[a.imp];
@@ -60,14 +51,54 @@ bool takes_part(const openrtb::RequestView& request, const Bid& bid) {
   return bid.valid() && bid.imp < request.imps.size();
 }
 
-/// Of nets: what the publisher is due.
-base::Cpm second_price(const Imp& imp, const Rules& rules, const Bid& winner, base::Cpm second) {
+/// Exchange of amounts between a bid's currency and the reply's.
+std::optional<base::Cpm> convert(const Rules& rules, base::Cpm amount, const base::Currency& from,
+                                 const base::Currency& to, base::Rounding rounding) {
+  if (from == to) {
+    return amount;
+  }
+  return rules.rates == nullptr ? std::nullopt : rules.rates->convert(amount, from, to, rounding);
+}
+
+/// False when the bid cannot be compared with others.
+bool evaluate(const Rules& rules, Bid& bid) {
+  if (bid.currency == rules.currency) {
+    bid.value = bid.worth();
+    return true;
+  }
+  const auto value =
+      convert(rules, bid.worth(), bid.currency, rules.currency, base::Rounding::kDown);
+  bid.value = value.value_or(base::Cpm{});
+  return value.has_value();
+}
+
+/// Of nets in the winner's currency: what the publisher is due at second price.
+base::Cpm second_price(const Rules& rules, const Bid& winner, base::Cpm second) {
   const int64_t own_micros = winner.net().micros;
-  const bool floored = imp.floor_currency == winner.currency && imp.floor > second;
-  const int64_t base_micros = floored ? imp.floor.micros : second.micros;
+  const int64_t base_micros = std::max(winner.floor, second).micros;
   const int64_t room_micros = std::max<int64_t>(0, own_micros - base_micros);
   const int64_t increment_micros = std::max<int64_t>(0, rules.increment_micros);
   return base::Cpm{own_micros - room_micros + std::min(room_micros, increment_micros)};
+}
+
+/// What the winner of an imp pays, given the second bid's value.
+void settle(const Rules& rules, const Bid& winner, base::Cpm second_value, Cleared& cleared) {
+  const int at = winner.at != 0 ? winner.at : rules.at;
+  // The winner has a rate, so this does too; its own bid bounds what does not fit.
+  const base::Cpm second =
+      convert(rules, second_value, rules.currency, winner.currency, base::Rounding::kUp)
+          .value_or(winner.worth());
+  cleared.price = winner.value;
+  cleared.gross = winner.price;
+  cleared.min_to_win = winner.gross(second);
+  if (at == 2) {
+    const base::Cpm due = second_price(rules, winner, second);
+    cleared.gross = winner.gross(due);
+    cleared.price = convert(rules, due, winner.currency, rules.currency, base::Rounding::kDown)
+                        .value_or(winner.value);
+  } else if (at == Bid::kFixedPrice) {
+    cleared.gross = cleared.min_to_win = winner.floor;
+  }
 }
 
 }  // namespace
@@ -79,6 +110,10 @@ void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<
     if (!takes_part(request, *bids[i])) {
       continue;
     }
+    if (!evaluate(rules, *bids[i])) {
+      bids[i]->loss = Loss::kNoFxRate;
+      continue;
+    }
     uint32_t& winner = out[bids[i]->imp].winner;
     if (winner == Cleared::kNobody || compare(request, rules.seed, *bids[i], *bids[winner]) < 0) {
       winner = i;
@@ -86,30 +121,16 @@ void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<
   }
   for (uint32_t i = 0; i < bids.size(); ++i) {
     Bid& bid = *bids[i];
-    if (!takes_part(request, bid) || out[bid.imp].winner == i) {
-      continue;
+    if (takes_part(request, bid) && out[bid.imp].winner != i) {
+      bid.loss = Loss::kOutbid;
+      base::Cpm& second_value = out[bid.imp].min_to_win;
+      second_value = std::max(second_value, bid.value);
     }
-    Cleared& cleared = out[bid.imp];
-    if (bid.currency != bids[cleared.winner]->currency) {
-      bid.loss = Loss::kNoFxRate;
-      continue;
-    }
-    bid.loss = Loss::kOutbid;
-    cleared.min_to_win = std::max(cleared.min_to_win, bid.net());
   }
-  for (size_t i = 0; i < out.size(); ++i) {
-    Cleared& cleared = out[i];
-    if (cleared.winner == Cleared::kNobody) {
-      continue;
+  for (Cleared& cleared : out) {
+    if (cleared.winner != Cleared::kNobody) {
+      settle(rules, *bids[cleared.winner], cleared.min_to_win, cleared);
     }
-    const Bid& winner = *bids[cleared.winner];
-    cleared.price = winner.net();
-    cleared.gross = winner.price;
-    if (rules.at == 2) {
-      cleared.price = second_price(request.imps[i], rules, winner, cleared.min_to_win);
-      cleared.gross = gross_of(cleared.price, winner.margin_ppm);
-    }
-    cleared.min_to_win = gross_of(cleared.min_to_win, winner.margin_ppm);
   }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/money.h"
 #include "base/rng.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/rates.h"
 #include "openrtb/codes.h"
 #include "openrtb/validate.h"
 
@@ -64,7 +66,9 @@ Round spec_example() {
                    bid_of("s", "mid", 900'000)},
           .pointers = {},
           .cleared = {}};
-  c.request.imps[0].floor.micros = 850'000;
+  for (Bid& bid : c.bids) {
+    bid.floor.micros = 850'000;
+  }
   c.bids[0].loss = Loss::kBelowFloor;
   return c;
 }
@@ -111,10 +115,10 @@ TEST(ClearTest, ALoneBidPaysTheFloorAndTheIncrementAtSecondPrice) {
   EXPECT_EQ(c.cleared[0].price.micros, 850'000);
 }
 
-TEST(ClearTest, AFloorOfAnotherCurrencyIsNoSecondPrice) {
+TEST(ClearTest, WithoutAFloorALoneBidPaysTheIncrement) {
   Round c = spec_example();
   c.bids.erase(c.bids.begin() + 2);
-  c.request.imps[0].floor_currency = kEur;
+  c.bids[1].floor.micros = 0;
   c.run({.at = 2});
   EXPECT_EQ(c.cleared[0].price.micros, 10'000);
 }
@@ -142,7 +146,7 @@ TEST(ClearTest, ADuplicateNeverWins) {
   EXPECT_EQ(c.cleared[0].min_to_win.micros, 0);
 }
 
-TEST(ClearTest, OnlyTheFirstCurrencyWithABidCompetes) {
+TEST(ClearTest, WithoutARateABidInAnotherCurrencyIsLost) {
   Round c{.request = request_of(1),
           .bids = {bid_of("s", "a", 900), bid_of("s", "b", 1), bid_of("s", "c", 2)},
           .pointers = {},
@@ -153,6 +157,25 @@ TEST(ClearTest, OnlyTheFirstCurrencyWithABidCompetes) {
   EXPECT_EQ(c.cleared[0].price.micros, 1);
   EXPECT_EQ(c.bids[0].loss, Loss::kNoFxRate);
   EXPECT_EQ(c.bids[1].loss, Loss::kOutbid);
+}
+
+TEST(ClearTest, BidsInOtherCurrenciesAreComparedInTheReplys) {
+  Rates rates(kEur, 0, std::chrono::milliseconds(1));
+  ASSERT_TRUE(rates.add(base::Currency{}, 1'250'000'000));
+  Round c{.request = request_of(1),
+          .bids = {bid_of("s", "a", 1'000'000), bid_of("s", "b", 1'200'000)},
+          .pointers = {},
+          .cleared = {}};
+  c.bids[0].currency = kEur;
+  c.run({.at = 1, .rates = &rates});
+  EXPECT_EQ(c.cleared[0].winner, 0U) << "a euro is a dollar and a quarter";
+  EXPECT_EQ(c.cleared[0].price.micros, 1'250'000) << "the publisher's, in dollars";
+  EXPECT_EQ(c.cleared[0].gross.micros, 1'000'000) << "the DSP's, in euros";
+  EXPECT_EQ(c.cleared[0].min_to_win.micros, 960'000);
+  c.bids[1].loss = Loss::kWon;
+  c.run({.at = 2, .increment_micros = 10'000, .rates = &rates});
+  EXPECT_EQ(c.cleared[0].gross.micros, 970'000) << "the increment is in the bid's currency";
+  EXPECT_EQ(c.cleared[0].price.micros, 1'212'500);
 }
 
 TEST(ClearTest, TiesFallByTheSeedAndFairlyOverManySeeds) {
@@ -181,45 +204,48 @@ struct Expected {
   int64_t min_to_win = 0;
 };
 
+int64_t due_at_most(const Bid& bid) { return bid.at == 3 ? bid.floor.micros : bid.price.micros; }
+
 Expected reference(const Round& c, const Rules& rules, uint32_t imp_index) {
   const openrtb::Imp& imp = c.request.imps[imp_index];
-  for (const base::Currency& currency : c.request.currencies) {
-    std::vector<const Bid*> rivals;
-    for (const Bid& bid : c.bids) {
-      if (bid.imp == imp_index && bid.valid() && bid.currency == currency) {
-        rivals.push_back(&bid);
-      }
+  std::vector<const Bid*> rivals;
+  for (const Bid& bid : c.bids) {
+    if (bid.imp == imp_index && bid.valid() && bid.currency == rules.currency) {
+      rivals.push_back(&bid);
     }
-    if (rivals.empty()) {
-      continue;
-    }
-    std::ranges::sort(rivals, {}, [&](const Bid* bid) {
-      const uint64_t tie = base::combine64(
-          base::combine64(base::hash64(imp.id, rules.seed), base::hash64(bid->seat)),
-          base::hash64(bid->id));
-      return std::tuple(-bid->price.micros, tie, bid->seat, bid->id, bid->dsp, bid->answer,
-                        bid->node);
-    });
-    const int64_t own = rivals[0]->price.micros;
-    const int64_t second = rivals.size() > 1 ? rivals[1]->price.micros : 0;
-    const int64_t floor = imp.floor_currency == currency ? imp.floor.micros : 0;
-    const int64_t charged = std::min(own, std::max(second, floor) + rules.increment_micros);
-    return {.winner = rivals[0], .price = rules.at == 2 ? charged : own, .min_to_win = second};
   }
-  return {};
+  if (rivals.empty()) {
+    return {};
+  }
+  std::ranges::sort(rivals, {}, [&](const Bid* bid) {
+    const uint64_t tie =
+        base::combine64(base::combine64(base::hash64(imp.id, rules.seed), base::hash64(bid->seat)),
+                        base::hash64(bid->id));
+    return std::tuple(-due_at_most(*bid), tie, bid->seat, bid->id, bid->dsp, bid->answer,
+                      bid->node);
+  });
+  const Bid& first = *rivals[0];
+  const int64_t own = first.price.micros;
+  const int64_t floor = first.floor.micros;
+  if (first.at == 3) {
+    return {.winner = &first, .price = floor, .min_to_win = floor};
+  }
+  const int64_t second = rivals.size() > 1 ? due_at_most(*rivals[1]) : 0;
+  const int64_t charged = std::min(own, std::max(second, floor) + rules.increment_micros);
+  const int at = first.at != 0 ? first.at : rules.at;
+  return {.winner = &first, .price = at == 2 ? charged : own, .min_to_win = second};
 }
 
 Round random_auction(base::Rng& rng) {
   Round c{.request = request_of(1 + rng.below(4)), .bids = {}, .pointers = {}, .cleared = {}};
   const int64_t floor = static_cast<int64_t>(rng.below(3));
-  for (openrtb::Imp& imp : c.request.imps) {
-    imp.floor.micros = floor;
-  }
   const uint64_t count = rng.below(12);
   for (uint32_t i = 0; i < count; ++i) {
     Bid bid = bid_of("s" + std::to_string(rng.below(3)), "b" + std::to_string(rng.below(3)),
                      floor + 1 + static_cast<int64_t>(rng.below(4)),
                      static_cast<uint32_t>(rng.below(c.request.imps.size() + 1)));
+    bid.floor.micros = floor;
+    bid.at = static_cast<uint8_t>(rng.below(8) == 0 ? rng.below(4) : 0);
     bid.dsp = static_cast<uint32_t>(rng.below(2));
     bid.answer = bid.dsp;
     bid.node = i;

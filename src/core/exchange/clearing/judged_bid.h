@@ -20,6 +20,7 @@ struct Scene {
   openrtb::RequestView request;
   DspConfig dsp;
   uint32_t margin_ppm = 0;
+  const Rates* rates = nullptr;
   openrtb::Document document;
   Answer answer;
 
@@ -38,9 +39,10 @@ struct Scene {
 
   AnswerKind read(std::string_view body) {
     text_ = openrtb::Padded(body);
-    read_answer(text_.view(), request,
-                {.dsp = dsp, .dsp_index = 3, .answer_index = 7, .margin_ppm = margin_ppm}, document,
-                answer);
+    read_answer(
+        text_.view(), request,
+        {.dsp = dsp, .dsp_index = 3, .answer_index = 7, .margin_ppm = margin_ppm, .rates = rates},
+        document, answer);
     return answer.kind;
   }
 

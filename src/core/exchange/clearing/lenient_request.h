@@ -62,7 +62,7 @@ class LenientRequest {
     }
     const openrtb::NodeId pmp = document_.find(node, Key::pmp);
     for (const openrtb::NodeId deal : document_.children(document_.find(pmp, Key::deals))) {
-      out.deal_ids.push_back(document_.string(document_.find(deal, Key::id)));
+      out.deals.push_back({.id = document_.string(document_.find(deal, Key::id))});
     }
     out.private_auction = document_.integer(document_.find(pmp, Key::private_auction)) == 1;
     out.secure = document_.integer(document_.find(node, Key::secure)) == 1;

@@ -1,63 +1,20 @@
 #include "openrtb/consent/tcf.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "openrtb/consent/bits.h"
 
 namespace spillway::openrtb::consent {
 
 namespace {
 
-constexpr size_t kVendorsAt = 213;  // First bit of the vendor consents.
-
-int sextet(char c) {
-  if (c >= 'A' && c <= 'Z') {
-    return c - 'A';
-  }
-  if (c >= 'a' && c <= 'z') {
-    return c - 'a' + 26;
-  }
-  if (c >= '0' && c <= '9') {
-    return c - '0' + 52;
-  }
-  return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
+constexpr size_t kVendorsAt = 213;         // First bit of the vendor consents.
+constexpr unsigned kRestrictionBits = 20;  // Purpose, kind, number of ranges.
 
 }  // namespace
-
-bool Tcf::unpack(std::string_view text) {
-  bytes_.reserve(text.size() * 3 / 4 + 1);
-  unsigned held = 0;
-  unsigned held_bits = 0;
-  for (const char c : text) {
-    const int value = sextet(c);
-    if (value < 0) {
-      return false;
-    }
-    held = (held << 6U) | static_cast<unsigned>(value);
-    held_bits += 6;
-    if (held_bits >= 8) {
-      held_bits -= 8;
-      bytes_.push_back(static_cast<uint8_t>((held >> held_bits) & 0xFFU));
-      held &= (1U << held_bits) - 1;
-    }
-  }
-  if (held_bits > 0) {  // Encoders pad to sextets only: the last bits may carry content.
-    bytes_.push_back(static_cast<uint8_t>((held << (8 - held_bits)) & 0xFFU));
-  }
-  return true;
-}
-
-unsigned Tcf::bits(size_t at, unsigned count) const {
-  unsigned value = 0;
-  for (size_t bit = at; bit < at + count; ++bit) {
-    const unsigned one = bit < bit_count() ? (bytes_[bit / 8] >> (7 - bit % 8)) & 1U : 0U;
-    value = (value << 1U) | one;
-  }
-  return value;
-}
 
 Tcf::Range Tcf::read_range(size_t& at) const {
   const bool pair = bits(at, 1) != 0;
@@ -72,7 +29,7 @@ std::optional<Tcf::Section> Tcf::read_section(size_t& at) const {
   at = section.at;
   if (!section.ranges) {
     at += section.max_vendor;
-    return at <= bit_count() ? std::optional(section) : std::nullopt;
+    return at <= bits_.count() ? std::optional(section) : std::nullopt;
   }
   section.entries = bits(at, 12);
   section.at = at += 12;
@@ -80,11 +37,11 @@ std::optional<Tcf::Section> Tcf::read_section(size_t& at) const {
     const Range range = read_range(at);
     const bool sound =
         range.first >= 1 && range.first <= range.last && range.last <= section.max_vendor;
-    if (at > bit_count() || !sound) {
+    if (at > bits_.count() || !sound) {
       return std::nullopt;
     }
   }
-  return at <= bit_count() ? std::optional(section) : std::nullopt;
+  return at <= bits_.count() ? std::optional(section) : std::nullopt;
 }
 
 bool Tcf::contains(const Section& section, unsigned vendor) const {
@@ -104,20 +61,69 @@ bool Tcf::contains(const Section& section, unsigned vendor) const {
   return false;
 }
 
+bool Tcf::restrictions_are_sound(size_t at) const {
+  const unsigned restrictions = bits(at, 12);
+  at += 12;
+  for (unsigned i = 0; i < restrictions && at <= bits_.count(); ++i) {
+    const unsigned entries = bits(at + 8, 12);
+    at += kRestrictionBits;
+    for (unsigned j = 0; j < entries && at <= bits_.count(); ++j) {
+      const Range range = read_range(at);
+      if (range.first < 1 || range.first > range.last) {
+        return false;
+      }
+    }
+  }
+  return at <= bits_.count();
+}
+
+Tcf::Left Tcf::left_by_publisher(unsigned purpose, unsigned vendor) const {
+  constexpr unsigned kRequireConsent = 1;
+  constexpr unsigned kRequireInterest = 2;
+  Left left;
+  size_t at = restrictions_at_ + 12;
+  for (unsigned i = bits(restrictions_at_, 12); i > 0; --i) {
+    const bool same_purpose = bits(at, 6) == purpose;
+    const unsigned kind = bits(at + 6, 2);
+    const unsigned entries = bits(at + 8, 12);
+    at += kRestrictionBits;
+    for (unsigned j = 0; j < entries; ++j) {
+      const Range range = read_range(at);
+      if (same_purpose && vendor >= range.first && vendor <= range.last) {
+        left.consent = left.consent && kind == kRequireConsent;
+        left.interest = left.interest && kind == kRequireInterest;
+      }
+    }
+  }
+  return left;
+}
+
+bool Tcf::has_basis(unsigned purpose, unsigned vendor, bool claims_interest) const {
+  const bool interest_allowed = purpose == 2 || (purpose >= 7 && purpose <= 11);
+  const Left left = left_by_publisher(purpose, vendor);
+  const bool consent = left.consent && purpose_consent(purpose) && vendor_consent(vendor);
+  return consent || (claims_interest && interest_allowed && left.interest &&
+                     purpose_interest(purpose) && vendor_interest(vendor));
+}
+
 std::optional<Tcf> Tcf::decode(std::string_view text) {
-  text = text.substr(0, text.find('.'));
-  Tcf tcf;
-  if (text.size() > kMaxTextBytes || !tcf.unpack(text) || tcf.version() != 2) {
+  if (text.size() > kMaxTextBytes) {
     return std::nullopt;
   }
+  std::optional<Bits> bits = Bits::decode(text.substr(0, text.find('.')));
+  if (!bits || bits->number(0, 6) != 2) {
+    return std::nullopt;
+  }
+  Tcf tcf(std::move(*bits));
   size_t at = kVendorsAt;
   const std::optional<Section> consents = tcf.read_section(at);
   const std::optional<Section> interests = consents ? tcf.read_section(at) : std::nullopt;
-  if (!interests) {
+  if (!interests || !tcf.restrictions_are_sound(at)) {
     return std::nullopt;
   }
   tcf.consents_ = *consents;
   tcf.interests_ = *interests;
+  tcf.restrictions_at_ = at;
   return std::optional<Tcf>(std::move(tcf));
 }
 

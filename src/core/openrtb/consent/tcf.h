@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
+#include <utility>
+
+#include "openrtb/consent/bits.h"
 
 namespace spillway::openrtb::consent {
 
@@ -42,6 +43,12 @@ class Tcf {
   /// Legitimate interest of a vendor not objected to; false for 0 and unlisted. O(ranges).
   [[nodiscard]] bool vendor_interest(unsigned vendor) const { return contains(interests_, vendor); }
 
+  /// Whether a vendor may process data for a purpose: by consent to both, or, when the vendor
+  /// `claims_interest` in the global vendor list and the purpose allows it (2 and 7 to 11), by
+  /// legitimate interest not objected to. What the publisher restricts is taken off; a restriction
+  /// of an undefined kind forbids. O(ranges).
+  [[nodiscard]] bool has_basis(unsigned purpose, unsigned vendor, bool claims_interest) const;
+
  private:
   /// A set of vendors where the string keeps it: `at` is the first bit after the encoding flag
   /// (bit field) or after the number of entries (ranges).
@@ -57,21 +64,30 @@ class Tcf {
     unsigned last = 0;
   };
 
-  bool unpack(std::string_view text);
+  /// What the publisher leaves of a vendor's bases for a purpose.
+  struct Left {
+    bool consent = true;
+    bool interest = true;
+  };
+
+  explicit Tcf(Bits text) : bits_(std::move(text)) {}
+
   std::optional<Section> read_section(size_t& at) const;
+  [[nodiscard]] bool restrictions_are_sound(size_t at) const;
+  [[nodiscard]] Left left_by_publisher(unsigned purpose, unsigned vendor) const;
   [[nodiscard]] Range read_range(size_t& at) const;
   [[nodiscard]] bool contains(const Section& section, unsigned vendor) const;
-  [[nodiscard]] unsigned bits(size_t at, unsigned count) const;
 
-  [[nodiscard]] size_t bit_count() const { return bytes_.size() * 8; }
+  [[nodiscard]] unsigned bits(size_t at, unsigned width) const { return bits_.number(at, width); }
 
   [[nodiscard]] bool flag(size_t base, unsigned purpose) const {
     return purpose >= 1 && purpose <= 24 && bits(base + purpose - 1, 1) != 0;
   }
 
-  std::vector<uint8_t> bytes_;
+  Bits bits_;
   Section consents_;
   Section interests_;
+  size_t restrictions_at_ = 0;
 };
 
 }  // namespace spillway::openrtb::consent

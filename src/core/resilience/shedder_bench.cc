@@ -1,0 +1,41 @@
+#include <chrono>
+#include <cstdint>
+
+#include <benchmark/benchmark.h>
+
+#include "base/time.h"
+#include "resilience/shedder.h"
+
+// One decision a request; the floor is a clock read.
+
+namespace spillway::resilience {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Instant kStart{1h};
+
+void shed_floor_clock_read(benchmark::State& state) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(std::chrono::steady_clock::now());
+  }
+}
+
+BENCHMARK(shed_floor_clock_read);
+
+void decide(benchmark::State& state, base::Duration queue_age) {
+  Shedder shedder(ShedSettings{});
+  base::Instant now = kStart;
+  uint8_t rank = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        shedder.decide(now, queue_age, 100, static_cast<Criticality>(rank++ % kCriticalities)));
+    now += 100us;
+  }
+}
+
+BENCHMARK_CAPTURE(decide, short_queue, 50us);
+BENCHMARK_CAPTURE(decide, standing_queue, 9ms);
+
+}  // namespace
+}  // namespace spillway::resilience
