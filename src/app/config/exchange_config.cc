@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/money.h"
 #include "exchange/clearing/margin.h"
+#include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "net/address_set.h"
 #include "net/server.h"

@@ -14,6 +14,7 @@
 #include "base/histogram.h"
 #include "exchange/auction.h"
 #include "exchange/bid_watch.h"
+#include "exchange/privacy.h"
 #include "observe/metrics_page.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"

@@ -251,37 +251,41 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
   config_ = std::move(config);
 }
 
-// Everything is judged before anything is touched.
-std::string Service::reload() {
-  std::vector<ConfigProblem> problems;
+// Everything is judged before anything is touched; what is wrong, a sentence a line.
+std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
   const auto text = read_config_file(config_path_);
+  if (!text) {
+    return text.error() + "\n";
+  }
+  std::vector<ConfigProblem> problems;
+  next = read_exchange_config(*text, problems);
   std::string sentences;
+  for (const auto& problem : problems) {
+    sentences += to_string(problem, config_path_) + "\n";
+  }
+  if (!problems.empty()) {
+    return sentences;
+  }
+  for (const auto& key : fixed_differences(*config_, next)) {
+    sentences +=
+        fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
+  }
+  auto loaded = load_tls_of_dsps(next.snapshot, tls_of_dsps_);
+  if (!loaded) {
+    return sentences + loaded.error();
+  }
+  tls = std::move(*loaded);
+  return sentences;
+}
+
+std::string Service::reload() {
   ExchangeConfig next;
   TlsOfDsps tls;
-  if (!text) {
-    sentences = text.error() + "\n";
-  } else {
-    next = read_exchange_config(*text, problems);
-    for (const auto& problem : problems) {
-      sentences += to_string(problem, config_path_) + "\n";
-    }
-    if (problems.empty()) {
-      for (const auto& key : fixed_differences(*config_, next)) {
-        sentences +=
-            fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
-      }
-      auto loaded = load_tls_of_dsps(next.snapshot, tls_of_dsps_);
-      if (loaded) {
-        tls = std::move(*loaded);
-      } else {
-        sentences += loaded.error();
-      }
-      // Last of all, as it takes effect at once.
-      if (sentences.empty() && tls_ != nullptr) {
-        if (const auto error = tls_->load(); !error.empty()) {
-          sentences = fmt::format("{}: exchange.tls: {}\n", config_path_, error);
-        }
-      }
+  std::string sentences = judge_file(next, tls);
+  // Last of all, as it takes effect at once.
+  if (sentences.empty() && tls_ != nullptr) {
+    if (const auto error = tls_->load(); !error.empty()) {
+      sentences = fmt::format("{}: exchange.tls: {}\n", config_path_, error);
     }
   }
   if (!sentences.empty()) {

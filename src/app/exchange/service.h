@@ -48,6 +48,7 @@ class Service final : private net::Timer {
   void deploy(std::shared_ptr<const ExchangeConfig> config);
   EndpointStats& stats_of(uint32_t worker, const std::string& key);
   std::string reload();
+  std::string judge_file(ExchangeConfig& next, TlsOfDsps& tls);
   [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
                                      base::Duration lasting, std::string_view why);
   [[nodiscard]] observe::AdminHooks hooks();

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace spillway::base {
@@ -29,7 +28,7 @@ constexpr std::array<uint32_t, 64> kRound{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-uint32_t big_endian(const char* at) {
+uint32_t big_endian(std::string_view at) {
   uint32_t word = 0;
   for (size_t i = 0; i < 4; ++i) {
     word = word << 8 | static_cast<unsigned char>(at[i]);
@@ -37,10 +36,10 @@ uint32_t big_endian(const char* at) {
   return word;
 }
 
-void compress(Words& state, const char* block) {
-  std::array<uint32_t, 64> w;
+void compress(Words& state, std::string_view block) {
+  std::array<uint32_t, 64> w{};
   for (size_t i = 0; i < 16; ++i) {
-    w[i] = big_endian(block + 4 * i);
+    w[i] = big_endian(block.substr(4 * i, 4));
   }
   for (size_t i = 16; i < 64; ++i) {
     const uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
@@ -72,7 +71,7 @@ void compress(Words& state, const char* block) {
 Digest256 finish(Words state, size_t seen, std::string_view bytes) {
   const uint64_t bits = (uint64_t{seen} + bytes.size()) * 8;
   while (bytes.size() >= kBlock) {
-    compress(state, bytes.data());
+    compress(state, bytes.substr(0, kBlock));
     bytes.remove_prefix(kBlock);
   }
   std::array<char, 2 * kBlock> tail{};
@@ -83,7 +82,7 @@ Digest256 finish(Words state, size_t seen, std::string_view bytes) {
     tail[size - 1 - i] = static_cast<char>(bits >> (8 * i));
   }
   for (size_t at = 0; at < size; at += kBlock) {
-    compress(state, tail.data() + at);
+    compress(state, std::string_view(tail.data() + at, kBlock));
   }
   Digest256 digest;
   for (size_t i = 0; i < digest.size(); ++i) {
@@ -103,7 +102,7 @@ Words after_pad(std::string_view key, uint8_t pad) {
     byte = static_cast<char>(static_cast<uint8_t>(byte) ^ pad);
   }
   Words state = kInitial;
-  compress(state, block.data());
+  compress(state, std::string_view(block.data(), block.size()));
   return state;
 }
 

@@ -24,8 +24,8 @@ class HmacSha256 {
  private:
   using Words = std::array<uint32_t, 8>;
 
-  Words inner_;  ///< State after the key's inner pad.
-  Words outer_;
+  Words inner_{};  ///< State after the key's inner pad.
+  Words outer_{};
 };
 
 /// Whether two texts are the same, in a time that depends on their lengths alone.

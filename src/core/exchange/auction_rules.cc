@@ -6,6 +6,7 @@
 
 #include "base/decimal.h"
 #include "base/money.h"
+#include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/rates.h"

@@ -92,6 +92,7 @@ struct Guard::Body {
   Fold fold_calls();
   void fold_overdue(Fold& fold);
   void fold_latencies(base::Instant now);
+  void fold_latencies_of(const Shard& shard, Read& read);
   void watch_in_flight();
   void fold_limiter(base::Instant now);
   void make_limiter();

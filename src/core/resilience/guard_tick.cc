@@ -145,19 +145,23 @@ void Guard::Body::fold_overdue(Fold& fold) {
 
 void Guard::Body::fold_latencies(Instant now) {
   for (size_t i = 0; i < shards.size(); ++i) {
-    for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
-      if (const auto count = news(reads[i].latencies[bucket], shards[i].latencies.count(bucket))) {
-        baseline.add_latency(bucket, count);
-        if (limiter != nullptr) {
-          limiter_window.add_latencies(bucket, count, false);
-        }
-      }
-      if (const auto count = news(reads[i].offered[bucket], shards[i].offered.count(bucket))) {
-        baseline.add_offered(bucket, count);
-      }
-    }
+    fold_latencies_of(shards[i], reads[i]);
   }
   baseline.update(now, breaker.healthy());
+}
+
+void Guard::Body::fold_latencies_of(const Shard& shard, Read& read) {
+  for (size_t bucket = 0; bucket < LogBuckets::kCount; ++bucket) {
+    if (const auto count = news(read.latencies[bucket], shard.latencies.count(bucket))) {
+      baseline.add_latency(bucket, count);
+      if (limiter != nullptr) {
+        limiter_window.add_latencies(bucket, count, false);
+      }
+    }
+    if (const auto count = news(read.offered[bucket], shard.offered.count(bucket))) {
+      baseline.add_offered(bucket, count);
+    }
+  }
 }
 
 void Guard::Body::publish_settings() {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resilience/problem.h"
 #include "resilience/sentence.h"
-#include "resilience/settings.h"
 
 namespace spillway::resilience {
 

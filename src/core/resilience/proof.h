@@ -21,7 +21,7 @@ extern SlotSteps slot_steps;
 enum class Kind { kShared, kCount, kSlot };
 
 /// A std::atomic whose operations are the steps of a scheduler.
-template <typename T, Kind kKind>
+template <typename T, Kind Which>
 class SteppedAtomic {
  public:
   explicit(false) SteppedAtomic(T value = {}) : inner_(value) {}
@@ -43,8 +43,8 @@ class SteppedAtomic {
 
  private:
   static void step(SlotSteps from) {
-    if (before_step != nullptr && (kKind != Kind::kSlot || slot_steps >= from)) {
-      before_step(kKind == Kind::kCount);
+    if (before_step != nullptr && (Which != Kind::kSlot || slot_steps >= from)) {
+      before_step(Which == Kind::kCount);
     }
   }
 

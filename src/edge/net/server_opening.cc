@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <sys/socket.h>

@@ -62,6 +62,7 @@ BIO* socket_bio(int fd) {
   }();
   BIO* const bio = BIO_new(method);
   if (bio != nullptr) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the only place a BIO has for its descriptor
     BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd)));
     BIO_set_init(bio, 1);
   }
