@@ -119,7 +119,7 @@ void expect_first_classes_served(const Worker& worker) {
   double room = 0.9;
   for (size_t rank = 0; rank < kCriticalities; ++rank) {
     room -= worker.mix[rank] * worker.load;
-    if (room >= 0) {
+    if (room > 0.01) {  // one that just fits is for chance to decide
       EXPECT_GE(worker.admitted_share(rank), 0.9) << "class " << rank << " fits";
     }
     if (rank > 0) {

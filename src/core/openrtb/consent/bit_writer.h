@@ -14,7 +14,7 @@ class BitWriter {
  public:
   BitWriter& put(uint64_t value, unsigned count) {
     for (unsigned i = count; i-- > 0;) {
-      bits_.push_back(((value >> i) & 1U) != 0);
+      bits_.push_back(i < 64 && ((value >> i) & 1U) != 0);
     }
     return *this;
   }
