@@ -9,7 +9,6 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,10 +17,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
-#include "app/config/reader.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
 #include "app/exchange/dsp_tls.h"
@@ -59,15 +56,6 @@ uint64_t open_files() {
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
 }
 
-bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
-  const auto all = [](const net::ServerLimits& limits) {
-    return std::tuple(limits.header_bytes, limits.header_count, limits.body_bytes, limits.pipeline,
-                      limits.worker_bytes, limits.connections, limits.header_timeout,
-                      limits.body_timeout, limits.idle_timeout, limits.write_timeout);
-  };
-  return all(a) == all(b);
-}
-
 net::ListenerSettings listener_settings(const ExchangeConfig& config,
                                         std::shared_ptr<net::TlsServer> tls) {
   net::ListenerSettings settings{.tls = std::move(tls)};
@@ -76,31 +64,6 @@ net::ListenerSettings listener_settings(const ExchangeConfig& config,
     (void)trusted.add(network);  // judged when it was read
   }
   return settings;
-}
-
-// What is bound to threads and sockets that a reload leaves alone.
-std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
-  std::vector<std::string> keys;
-  const auto compare = [&keys](bool same, const char* key) {
-    if (!same) {
-      keys.emplace_back(key);
-    }
-  };
-  compare(a.listen == b.listen, "exchange.listen");
-  compare(a.workers == b.workers, "exchange.workers");
-  compare(a.log_level == b.log_level, "exchange.log_level");
-  compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
-              a.tls.client_ca_file == b.tls.client_ca_file,
-          "exchange.tls");
-  compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
-  compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
-  compare(same_limits(a.limits, b.limits), "exchange.limits");
-  compare(a.admin_listen == b.admin_listen, "admin.listen");
-  compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
-  compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
-              a.recorder.sample_ratio == b.recorder.sample_ratio,
-          "recorder");
-  return keys;
 }
 
 }  // namespace
@@ -249,57 +212,6 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
   }
   notices_.deploy(config->notices);
   config_ = std::move(config);
-}
-
-// Everything is judged before anything is touched; what is wrong, a sentence a line.
-std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
-  const auto text = read_config_file(config_path_);
-  if (!text) {
-    return text.error() + "\n";
-  }
-  std::vector<ConfigProblem> problems;
-  next = read_exchange_config(*text, problems);
-  std::string sentences;
-  for (const auto& problem : problems) {
-    sentences += to_string(problem, config_path_) + "\n";
-  }
-  if (!problems.empty()) {
-    return sentences;
-  }
-  for (const auto& key : fixed_differences(*config_, next)) {
-    sentences +=
-        fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
-  }
-  auto loaded = load_tls_of_dsps(next.snapshot, tls_of_dsps_);
-  if (!loaded) {
-    return sentences + loaded.error();
-  }
-  tls = std::move(*loaded);
-  return sentences;
-}
-
-std::string Service::reload() {
-  ExchangeConfig next;
-  TlsOfDsps tls;
-  std::string sentences = judge_file(next, tls);
-  // Last of all, as it takes effect at once.
-  if (sentences.empty() && tls_ != nullptr) {
-    if (const auto error = tls_->load(); !error.empty()) {
-      sentences = fmt::format("{}: exchange.tls: {}\n", config_path_, error);
-    }
-  }
-  if (!sentences.empty()) {
-    ++reloads_refused_;
-    log_.event(observe::Level::kError, "event=reload_refused problems={}",
-               observe::quoted(sentences));
-    return sentences;
-  }
-  tls_of_dsps_ = std::move(tls);
-  deploy(std::make_shared<const ExchangeConfig>(std::move(next)));
-  ++reloads_;
-  log_.event(observe::Level::kInfo, "event=reloaded dsps={} hash={:016x}",
-             config_->snapshot.dsps.size(), config_->snapshot.hash);
-  return {};
 }
 
 std::string Service::set_mode(std::string_view key, resilience::Mode mode, base::Duration lasting,

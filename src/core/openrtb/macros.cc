@@ -78,24 +78,6 @@ std::string base64_of(std::string_view bytes) {
   return out;
 }
 
-std::string percent_encoded(std::string_view bytes) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  constexpr std::string_view kUnreserved = "-._~";
-  std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-        kUnreserved.contains(c)) {
-      out += c;
-    } else {
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 0xf];
-    }
-  }
-  return out;
-}
-
 void append_json_escaped(std::string& out, std::string_view value) {
   std::string literal;
   append_json_string(literal, value);
@@ -179,6 +161,24 @@ void expand(std::string& out, std::string_view text, const MacroValues& values, 
 }
 
 }  // namespace
+
+std::string percent_encoded(std::string_view bytes) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  constexpr std::string_view kUnreserved = "-._~";
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+        kUnreserved.contains(c)) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4];
+      out += kHex[byte & 0xf];
+    }
+  }
+  return out;
+}
 
 void append_expanded(std::string& out, std::string_view text, const MacroValues& values,
                      MacroContext context) {

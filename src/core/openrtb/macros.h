@@ -42,4 +42,7 @@ void append_expanded(std::string& out, std::string_view text, const MacroValues&
 void append_expanded_json(std::string& out, std::string_view raw, const MacroValues& values,
                           MacroContext context);
 
+/// RFC 3986: all but its unreserved characters as %XX.
+[[nodiscard]] std::string percent_encoded(std::string_view bytes);
+
 }  // namespace spillway::openrtb

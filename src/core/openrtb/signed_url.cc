@@ -13,6 +13,7 @@
 
 #include "base/hmac_sha256.h"
 #include "base/result.h"
+#include "openrtb/macros.h"
 
 namespace spillway::openrtb {
 
@@ -22,19 +23,7 @@ constexpr std::string_view kSignature = "&h=";
 constexpr size_t kSignatureBytes = 16;
 
 void append_encoded(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  constexpr std::string_view kUnreserved = "-._~";
-  for (const char c : text.substr(0, kEventTextBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-        kUnreserved.contains(c)) {
-      out += c;
-    } else {
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 0xf];
-    }
-  }
+  out += percent_encoded(text.substr(0, kEventTextBytes));
 }
 
 std::optional<std::string> decoded(std::string_view text) {
