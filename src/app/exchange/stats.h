@@ -56,6 +56,7 @@ struct WorkerStats {
   base::Counter not_found, wrong_method, callers_gone;
   base::Counter in_flight;   ///< Unanswered auctions now.
   base::Counter calls_open;  ///< Calls and tails alive now.
+  base::Counter turns;       ///< Grows while the worker's loop turns, some four times a second.
   base::Histogram queue_age, answer_time;
 };
 

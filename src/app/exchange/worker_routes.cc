@@ -100,6 +100,7 @@ void Worker::drop_unused_targets() {
 }
 
 void Worker::publish(base::Instant now) {
+  stats_.turns.add();
   for (const auto& [key, target] : targets_) {
     const auto& c = client_.counters(target->id);
     const auto pool = client_.pool(target->id);
