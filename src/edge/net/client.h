@@ -51,6 +51,7 @@ struct TargetSettings {
 
 struct TargetCounters {
   base::Counter calls, connects, reused, stale_retries, handshakes_failed, no_connection;
+  base::Counter no_descriptor;  ///< Of handshakes_failed: we had no file descriptor left.
   base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
   base::Counter tls_handshakes, tls_resumed, tls_failed;
   base::Counter sent_bytes, received_bytes;

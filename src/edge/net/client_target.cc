@@ -287,6 +287,9 @@ void ClientTarget::connected(ClientConnection& connection) {
 
 void ClientTarget::connect_failed(ClientConnection& connection, int error) {
   counters.handshakes_failed.add();
+  if (error == EMFILE || error == ENFILE) {
+    counters.no_descriptor.add();
+  }
   const base::Instant now = core.reactor.now();
   const auto peer = std::find_if(addresses_.begin(), addresses_.end(), [&](const Peer& candidate) {
     return candidate.key == connection.address_key();

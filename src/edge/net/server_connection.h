@@ -35,7 +35,9 @@ class ServerConnection : public ReadySink, private Timer {
   void open(size_t index);
   /// Ends it now; requests in work are told that their caller is gone.
   void destroy();
-  void close_if_idle();
+
+  /// The listener has closed: without work it ends soon.
+  void hurry() { update(); }
 
   /// Place in the worker's list.
   [[nodiscard]] size_t index() const { return index_; }
@@ -69,6 +71,7 @@ class ServerConnection : public ReadySink, private Timer {
   void refuse(ParseError error);
   void refuse(uint16_t status);
   void on_end();
+  void close_idle();
   void discard();
   void drop_input();
   [[nodiscard]] bool can_parse() const;

@@ -65,12 +65,10 @@ void ServerWorker::bury() {
   dead.swap(dead_);
 }
 
-void ServerWorker::close_idle() {
+void ServerWorker::hurry_idle() {
   const Scope scope(*this);
-  for (size_t i = connections_.size(); i-- > 0;) {
-    if (i < connections_.size()) {
-      connections_[i]->close_if_idle();
-    }
+  for (const auto& connection : connections_) {
+    connection->hurry();
   }
 }
 
