@@ -237,6 +237,9 @@ HttpParser::Progress HttpParser::drive(Parser& parser, size_t size) {
     raw_ += parser.put(boost::asio::const_buffer(message_ + raw_, size - raw_), ec);
     if (header_bytes_ == 0 && parser.is_header_done()) {
       header_bytes_ = raw_;
+      if (!ec && kind_ == Kind::kRequest && version_ >= 11 && !saw_host_) {
+        return fail(ParseError::kBadFraming);  // RFC 9112, 3.2
+      }
     }
     const size_t header_so_far = header_bytes_ != 0 ? header_bytes_ : size;
     if (!ec && header_so_far > limits_.header_bytes) {

@@ -26,7 +26,7 @@ TEST_F(ServerCallersTest, AHalfClosedCallerStillGetsItsAnswer) {
   custom_ = [&](const Request&, Reply& reply) { reply.on_gone([&] { ++gone; }); };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /hold HTTP/1.1\r\n\r\n");
+  socket.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
   socket.shut_write();
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   on_worker([&] {});
@@ -45,7 +45,7 @@ TEST_F(ServerCallersTest, AResetCallerIsReportedOnceAndItsRequestStaysReadable) 
   };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("POST /hold HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody");
+  socket.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   socket.reset_connection();
   EXPECT_TRUE(eventually([&] { return gone.load() == 1; }));
@@ -62,10 +62,11 @@ TEST_F(ServerCallersTest, DrainAnnouncesCloseThenStopsListeningAndFinishesWork) 
   start();
   RawSocket idle = RawSocket::to(server_->port());
   RawSocket busy = RawSocket::to(server_->port());
-  busy.send("GET /hold HTTP/1.1\r\n\r\n");
+  busy.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1 && server_->open_connections() == 2; }));
   server_->announce_drain();
-  EXPECT_NE(exchange("GET / HTTP/1.1\r\n\r\n").find("Connection: close"), std::string::npos);
+  EXPECT_NE(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("Connection: close"),
+            std::string::npos);
   server_->stop_accepting();
   EXPECT_EQ(idle.receive_all(), "");
   EXPECT_FALSE(idle.timed_out());
@@ -81,7 +82,7 @@ TEST_F(ServerCallersTest, ConnectionsGoToTheWorkerWithTheFewest) {
   std::vector<RawSocket> sockets;
   for (int i = 0; i < 6; ++i) {
     sockets.push_back(RawSocket::to(server_->port()));
-    sockets.back().send("GET / HTTP/1.1\r\n\r\n");
+    sockets.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(status_of(sockets.back().receive_message()), "200");
   }
   EXPECT_EQ(server_->counters(0).open.value(), 3U);
@@ -91,7 +92,7 @@ TEST_F(ServerCallersTest, ConnectionsGoToTheWorkerWithTheFewest) {
 TEST_F(ServerCallersTest, AReplyMayOutliveItsServer) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("POST /hold HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody");
+  socket.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   server_.reset();
   socket.receive_all();
