@@ -364,6 +364,7 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   auto guards = root.section("guards");
   read_guard(guards, defaults);
   read_classic(guards, defaults);
+  read_hosts(guards, defaults);
   guards.finish();
   read_dsps(root, defaults, config);
   read_accounts(root, config.snapshot.accounts);

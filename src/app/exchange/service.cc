@@ -21,6 +21,7 @@
 #include "app/config/plan.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
@@ -79,7 +80,8 @@ Service::Service(ExchangeConfig config, std::string config_path)
       recorder_(config_->recorder, config_->workers),
       registry_(config_->workers, random_seed()),
       stats_(config_->workers),
-      notices_(control_, config_->notices, random_seed()) {
+      notices_(control_, config_->notices, random_seed()),
+      hosts_(control_, log_, config_->workers, random_seed()) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;
@@ -99,8 +101,8 @@ Service::Service(ExchangeConfig config, std::string config_path)
     tls_ = std::move(*server_tls);
   }
   for (uint32_t i = 0; i < config_->workers; ++i) {
-    workers_.push_back(
-        std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_, notices_));
+    workers_.push_back(std::make_unique<Worker>(i, config_->workers, clock_, random_seed(),
+                                                recorder_, notices_, hosts_));
   }
   open_listeners();
 }
@@ -205,6 +207,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
         const auto tls = tls_of_dsps_.find(endpoint.guard_key);
         slots.push_back({.guard = &guard,
                          .stats = &stats_of(worker, endpoint.guard_key),
+                         .hosts = &hosts_.at(endpoint.guard_key, endpoint.guard, now),
                          .tls = tls == tls_of_dsps_.end() ? nullptr : tls->second.client});
       }
       registry_.set_contract(dsp.name, dsp.qps);
@@ -232,7 +235,14 @@ std::string Service::set_mode(std::string_view key, resilience::Mode mode, base:
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return ready_; },
-          .circuits = [this] { return observe::circuits_json(registry_); },
+          .circuits =
+              [this] {
+                return observe::circuits_json(registry_, [this](std::string_view key) {
+                  const auto* hosts = hosts_.find(key);
+                  return hosts == nullptr ? std::vector<observe::CircuitHost>{}
+                                          : hosts->list(clock_.now());
+                });
+              },
           .set_mode = [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
                              std::string_view why) { return set_mode(key, mode, lasting, why); },
           .reload = [this] { return reload(); }};
@@ -246,6 +256,7 @@ std::string Service::metrics() {
                         .recorder = recorder_,
                         .bid_alerts = bid_alerts_,
                         .notices = notices_,
+                        .hosts = hosts_,
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
@@ -269,6 +280,7 @@ void Service::on_timer(base::Instant now) {
   std::vector<resilience::Transition> transitions;
   registry_.tick(now, transitions);
   log_transitions(transitions);
+  hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
   tell_life(now);

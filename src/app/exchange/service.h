@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -84,6 +85,7 @@ class Service final : private net::Timer {
   std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   NoticeDesk notices_;
+  DspHosts hosts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
