@@ -22,6 +22,7 @@
 #include "net/pending_request.h"
 #include "net/response_head.h"
 #include "net/server.h"
+#include "net/server_codings.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
 #include "net/tls.h"
@@ -43,8 +44,7 @@ ServerConnection::ServerConnection(ServerWorker& worker, UniqueFd socket, std::s
 
 ServerConnection::~ServerConnection() = default;
 
-void ServerConnection::open(size_t index) {
-  index_ = index;
+void ServerConnection::open() {
   phase_since_ = worker_.reactor.now();
   mask_ = EPOLLIN;
   worker_.reactor.add(stream_.fd(), mask_, *this);
@@ -194,6 +194,9 @@ void ServerConnection::parse() {
                      .header_count = limits.header_count,
                      .body_bytes = limits.body_bytes});
     }
+    if (fresh_ && begins_http2()) {
+      return;
+    }
     switch (parser_.feed(in_.data() + begin_, end_ - begin_)) {
       case HttpParser::Progress::kWhole:
         dispatch();
@@ -217,9 +220,13 @@ void ServerConnection::dispatch() {
   const char* const message = in_.data() + begin_;
   BufferRef inflated;
   std::string_view body = parser_.body(message);
-  if (worker_.shared.listener.gzip &&
-      !inflate_body(parser_.header(message, "Content-Encoding"), body, inflated, body)) {
-    return;
+  if (worker_.shared.listener.gzip) {
+    const uint16_t status =
+        inflate_body(worker_, parser_.header(message, "Content-Encoding"), body, inflated, body);
+    if (status != 0) {
+      refuse(status);
+      return;
+    }
   }
   PendingRequest& pending = worker_.take_request();
   pending.connection = this;
@@ -240,7 +247,9 @@ void ServerConnection::dispatch() {
                      .time_zero = message_arrival_,
                      .read_at = worker_.reactor.now(),
                      .queue_age = message_age_};
-  name_client(pending);
+  if (peer_forwards_) {
+    name_client(worker_.shared.listener.forwarders, pending);
+  }
   pending.head_only = pending.request.method == "HEAD";
   pending.takes_gzip =
       worker_.shared.listener.gzip && accepts_gzip(pending.request.header("Accept-Encoding"));

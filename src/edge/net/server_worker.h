@@ -19,7 +19,7 @@
 
 namespace spillway::net {
 
-class ServerConnection;
+class CallerConnection;
 
 /// What all workers of a server share. Written by any thread.
 struct ServerShared {
@@ -50,7 +50,9 @@ class ServerWorker {
   /// Frees `request` when neither a Reply nor a connection holds it any more.
   void release(PendingRequest& request);
 
-  void unlink(ServerConnection& connection);
+  void unlink(CallerConnection& connection);
+  /// `next` goes on where `connection` ends; returns it.
+  CallerConnection& replace(CallerConnection& connection, std::unique_ptr<CallerConnection> next);
 
   /// Connections closed while their own code runs are freed when the outermost Scope ends.
   class Scope {
@@ -84,8 +86,8 @@ class ServerWorker {
  private:
   void bury();
 
-  std::vector<std::unique_ptr<ServerConnection>> connections_;
-  std::vector<std::unique_ptr<ServerConnection>> dead_;
+  std::vector<std::unique_ptr<CallerConnection>> connections_;
+  std::vector<std::unique_ptr<CallerConnection>> dead_;
   std::vector<std::unique_ptr<PendingRequest>> free_;
   PendingRequest* live_ = nullptr;
   size_t depth_ = 0;

@@ -13,10 +13,12 @@
 #include <sys/uio.h>
 
 #include "base/time.h"
+#include "net/caller_connection.h"
 #include "net/http.h"
 #include "net/pending_request.h"
 #include "net/response_head.h"
 #include "net/server.h"
+#include "net/server_codings.h"
 #include "net/server_connection.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
@@ -65,7 +67,7 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   }
   const auto second =
       std::chrono::floor<std::chrono::seconds>(worker_.reactor.now().time_since_epoch());
-  deflate_answer(request, response);
+  deflate_answer(worker_, request, response);
   write_head(response, persistence, worker_.date.at(second.count()), request.head);
   if (!request.head_only && !bodyless(response.status)) {
     request.body = std::move(response.body);
@@ -252,7 +254,7 @@ void Reply::on_gone(std::move_only_function<void()> gone) {
   if (state_ == nullptr) {
     return;
   }
-  if (state_->connection == nullptr) {
+  if (state_->connection == nullptr || state_->caller_gone) {
     gone();
   } else {
     state_->gone = std::move(gone);
