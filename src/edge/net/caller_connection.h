@@ -18,8 +18,8 @@ class CallerConnection {
 
   /// Ends it now; requests in work are told that their caller is gone. Idempotent.
   virtual void destroy() = 0;
-  /// The server drains: ends it once what is in work is answered.
-  virtual void close_if_idle() = 0;
+  /// The listener has closed: ends soon once what is in work is answered.
+  virtual void hurry() = 0;
   /// `request` has its answer (called by Reply).
   virtual void answer(PendingRequest& request, Response response) = 0;
 

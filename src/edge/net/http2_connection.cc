@@ -66,7 +66,7 @@ void Http2Connection::destroy() {
   session_->detach_all();
 }
 
-void Http2Connection::close_if_idle() {
+void Http2Connection::hurry() {
   const ServerWorker::Scope scope(worker_);
   if (!lingering_) {
     session_->drain();

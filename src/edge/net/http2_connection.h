@@ -32,7 +32,7 @@ class Http2Connection final : public CallerConnection, private ReadySink, privat
   /// Goes on from `read`, what was read before, in the worker's list already.
   void open(std::string_view read);
   void destroy() override;
-  void close_if_idle() override;
+  void hurry() override;
   void answer(PendingRequest& request, Response response) override;
 
  private:

@@ -97,6 +97,44 @@ TEST_F(ReactorTest, TimersFireInTimeWhileNothingElseHappens) {
   EXPECT_EQ(fired_at, reactor_.now());
 }
 
+TEST_F(ReactorTest, ATimerArmedBehindACancelledOneFiresInItsOwnTime) {
+  TestTimer cancelled;
+  TestTimer timer;
+  const base::Instant due = reactor_.refresh() + 10ms;
+  base::Instant fired_at{};
+  cancelled.action = [](base::Instant) {};  // it may, on a starved machine
+  timer.action = [&](base::Instant now) {
+    fired_at = now;
+    reactor_.stop();
+  };
+  reactor_.timers().arm(cancelled, due - 7ms);
+  reactor_.timers().arm(timer, due);
+  SocketPair pair;
+  TestSink sink;
+  sink.action = [&](uint32_t) {  // the reactor has slept with the first deadline set
+    cancelled.cancel();
+    reactor_.remove(pair.ends[0], sink);
+  };
+  reactor_.add(pair.ends[0], EPOLLIN, sink);
+  std::thread other([&] { pair.write(); });
+  reactor_.run();
+  other.join();
+  EXPECT_GE(fired_at, due);
+}
+
+TEST_F(ReactorTest, ATimerArmedBeforeADistantOneFiresWhileTheReactorSleepsForThat) {
+  TestTimer distant;
+  TestTimer timer;
+  distant.action = [](base::Instant) { FAIL(); };
+  timer.action = [&](base::Instant) { reactor_.stop(); };
+  reactor_.timers().arm(distant, reactor_.refresh() + 1h);
+  std::thread other(
+      [&] { reactor_.post([&] { reactor_.timers().arm(timer, reactor_.now() + 2ms); }); });
+  reactor_.run();
+  other.join();
+  EXPECT_TRUE(distant.armed());
+}
+
 TEST_F(ReactorTest, DeferredWorkRunsInTheSamePollAfterHandlers) {
   std::vector<int> order;
   reactor_.post([&] {

@@ -120,7 +120,7 @@ class Server {
          ListenerSettings settings = {});
 
   /// Closes every connection at once, each on its worker's thread; for less, stop_accepting() first
-  /// and wait for open_connections() to reach 0. Replies may outlive the server, reactors must.
+  /// and wait for drained(). Replies may outlive the server, reactors must.
   ~Server();
 
   /// Empty when listening; else one sentence with the address and the system's reason.
@@ -133,9 +133,13 @@ class Server {
   /// From now on answers carry `Connection: close`. Any thread.
   void announce_drain();
 
-  /// Stops listening after accepting what is queued, and announces the drain. Idle connections
-  /// close; busy ones finish. Any thread; takes effect on the workers' threads.
+  /// Announces the drain, and stops listening as Acceptor does. From then on a connection without
+  /// work is closed after 250 ms, so that requests under way to it are read and answered; others
+  /// close after their last answer. Any thread; takes effect on the workers' threads.
   void stop_accepting();
+
+  /// The listener is closed and so is every connection.
+  [[nodiscard]] bool drained() const;
 
   /// Connections open on all workers.
   [[nodiscard]] size_t open_connections() const;

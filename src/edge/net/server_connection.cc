@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,8 @@ namespace spillway::net {
 namespace {
 
 constexpr base::Duration kLingerTime = std::chrono::seconds(1);
+// Idle time left once the listener has closed: what was sent before that has arrived by then.
+constexpr base::Duration kLastIdleTime = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -65,14 +68,11 @@ void ServerConnection::destroy() {
   detach_all();
 }
 
-void ServerConnection::close_if_idle() {
-  const ServerWorker::Scope scope(worker_);
-  if (!opening_ && !lingering_ && first_ == nullptr && !in_message_) {
-    read();  // a request may wait in the kernel: it is answered with `Connection: close`
-    if (!dead_ && !lingering_ && first_ == nullptr && !in_message_) {
-      linger();
-      update();
-    }
+void ServerConnection::close_idle() {
+  read();  // a request may wait in the kernel: timers come before readiness
+  if (!dead_ && !lingering_ && first_ == nullptr && !in_message_) {
+    linger();
+    update();
   }
 }
 
@@ -347,7 +347,14 @@ base::Instant ServerConnection::wanted_timer() const {
   if (in_message_) {
     return phase_since_ + (in_body_ ? limits.body_timeout : limits.header_timeout);
   }
-  return first_ == nullptr ? phase_since_ + limits.idle_timeout : base::kNever;
+  if (first_ != nullptr) {
+    return base::kNever;
+  }
+  const base::Instant idle_until = phase_since_ + limits.idle_timeout;
+  const base::Instant closed_at = worker_.shared.closed_at.load(std::memory_order_relaxed);
+  return closed_at == base::kNever
+             ? idle_until
+             : std::min(idle_until, std::max(phase_since_, closed_at) + kLastIdleTime);
 }
 
 void ServerConnection::on_timer(base::Instant now) {
@@ -368,8 +375,7 @@ void ServerConnection::on_timer(base::Instant now) {
     worker_.counters.timeouts.add();
     refuse(408);
   } else {
-    linger();  // idle
-    update();
+    close_idle();
   }
 }
 

@@ -35,7 +35,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
 
   void open();
   void destroy() override;
-  void close_if_idle() override;
+  void hurry() override { update(); }
   void answer(PendingRequest& request, Response response) override;
 
  private:
@@ -60,6 +60,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   void refuse(ParseError error);
   void refuse(uint16_t status);
   void on_end();
+  void close_idle();
   void discard();
   void drop_input();
   [[nodiscard]] bool can_parse() const;

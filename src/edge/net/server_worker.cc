@@ -77,12 +77,11 @@ void ServerWorker::bury() {
   dead.swap(dead_);
 }
 
-void ServerWorker::close_idle() {
+void ServerWorker::hurry_idle() {
   const Scope scope(*this);
+  // From the back: one that ends at once is replaced by the last, which had its turn.
   for (size_t i = connections_.size(); i-- > 0;) {
-    if (i < connections_.size()) {
-      connections_[i]->close_if_idle();
-    }
+    connections_[i]->hurry();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "net/buffer_pool.h"
 #include "net/gzip.h"
 #include "net/pending_request.h"
@@ -26,6 +27,7 @@ struct ServerShared {
   ListenerSettings listener;
   std::atomic<size_t> open{0};  ///< Connections, those being handed over included.
   std::atomic<bool> draining{false};
+  std::atomic<base::Instant> closed_at{base::kNever};  ///< When the listener closed for good.
 };
 
 /// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
@@ -39,8 +41,8 @@ class ServerWorker {
 
   void adopt(UniqueFd socket, const std::string& peer);
 
-  /// Closes what is idle; connections in work close after their answers.
-  void close_idle();
+  /// The listener has closed: idle connections have little time left.
+  void hurry_idle();
   void close_all();
 
   /// A cleared request, linked to this worker.

@@ -55,8 +55,10 @@ size_t unsent_parts(const PendingRequest& request, std::span<iovec> parts) {
 
 void ServerConnection::answer(PendingRequest& request, Response response) {
   const ServerWorker::Scope scope(worker_);
-  const bool close = response.close || !request.keep_alive ||
-                     worker_.shared.draining.load(std::memory_order_relaxed);
+  // In a drain the last of what was read says so: requests behind this one are answered too.
+  const bool drains = worker_.shared.draining.load(std::memory_order_relaxed) &&
+                      last_ == &request && begin_ == end_;
+  const bool close = response.close || !request.keep_alive || drains;
   Persistence persistence = Persistence::kSilent;
   if (close) {
     persistence = Persistence::kClose;
