@@ -61,6 +61,7 @@ struct TargetCounters {
   base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
   base::Counter tls_handshakes, tls_resumed, tls_failed;
   base::Counter sent_bytes, received_bytes;
+  base::Counter requests_sent;  ///< Taken whole by the kernel; a repeated call counts each time.
 };
 
 /// What a call's owner is told, on the client's thread.
