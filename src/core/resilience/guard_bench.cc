@@ -34,34 +34,34 @@ struct Leaves {
 std::vector<std::unique_ptr<Guard>> guards;
 std::vector<std::unique_ptr<Hosts>> hosts;
 
-void set_up(const Leaves& leaves) {
+template <const Leaves& kLeaves>
+void set_up(const benchmark::State& /*state*/) {
   guards.clear();
   hosts.clear();
-  for (size_t i = 0; i < leaves.keys; ++i) {
-    guards.push_back(guard_in_use("dsp/eu/" + std::to_string(i), leaves.settings));
-    if (leaves.open) {
+  for (size_t i = 0; i < kLeaves.keys; ++i) {
+    guards.push_back(guard_in_use("dsp/eu/" + std::to_string(i), kLeaves.settings));
+    if (kLeaves.open) {
       std::vector<Transition> moves;
       guards.back()->set_mode(kStart, Mode::kForcedOpen, base::kNever, "bench", moves);
     }
-    if (leaves.hosts > 0) {
-      hosts.push_back(hosts_in_use(leaves.hosts));
+    if (kLeaves.hosts > 0) {
+      hosts.push_back(hosts_in_use(kLeaves.hosts));
     }
   }
 }
 
-void call(benchmark::State& state, const Leaves& leaves) {
-  if (state.thread_index() == 0) {
-    set_up(leaves);  // the others wait at the loop
-  }
+template <const Leaves& kLeaves>
+void call(benchmark::State& state) {
   const auto worker = static_cast<uint32_t>(state.thread_index());
+  const auto* const all = guards.data();
   base::Rng rng(worker + 1);
   base::Instant now = kStart + 2s;
   uint64_t hash = worker * 17;
   for (auto _ : state) {
-    const size_t key = ++hash & (leaves.keys - 1);
-    auto permit = guards[key]->admit(worker, {.now = now, .offered = 300ms, .request_hash = hash});
+    const size_t key = ++hash % kLeaves.keys;
+    auto permit = all[key]->admit(worker, {.now = now, .offered = 300ms, .request_hash = hash});
     if (permit) {
-      if (leaves.hosts > 0) {
+      if constexpr (kLeaves.hosts > 0) {
         const PickedHost host = hosts[key]->pick(worker, rng.next()).value_or(PickedHost{});
         hosts[key]->report(worker, host, Outcome::kOk, 61ms);
       }
@@ -71,28 +71,39 @@ void call(benchmark::State& state, const Leaves& leaves) {
   }
 }
 
-const Leaves kAlone{.settings = {.max_in_flight = 0}};
-const Leaves kAlone64{.settings = {.max_in_flight = 0}, .keys = 64};
-const Leaves kClassic{.settings = {.rules = Settings::Rules::kClassic, .max_in_flight = 0}};
-const Leaves kRefused{.settings = {.max_in_flight = 0}, .open = true};
-const Leaves kCap{.settings = {.limiter = LimiterSettings::Algorithm::kNone}};
-const Leaves kCapAndQps{
-    .settings = {.limiter = LimiterSettings::Algorithm::kNone, .qps = 10'000'000}};
-const Leaves kLimiter{};
-const Leaves kLimiter64{.keys = 64};
-const Leaves kHosts{.hosts = 4};
-const Leaves kHosts64{.keys = 64, .hosts = 4};
+template <const Leaves& kLeaves>
+void each_number_of_threads(const char* name) {
+  benchmark::RegisterBenchmark(name, call<kLeaves>)
+      ->Setup(set_up<kLeaves>)
+      ->ThreadRange(1, kBenchThreads)
+      ->UseRealTime();
+}
 
-BENCHMARK_CAPTURE(call, closed, kAlone)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, closed_64_keys, kAlone64)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, closed_classic, kClassic)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, refused_open, kRefused)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_cap, kCap)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_cap_and_qps, kCapAndQps)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_limiter, kLimiter)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_limiter_64_keys, kLimiter64)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_limiter_and_hosts, kHosts)->ThreadRange(1, 4)->UseRealTime();
-BENCHMARK_CAPTURE(call, with_limiter_and_hosts_64_keys, kHosts64)->ThreadRange(1, 4)->UseRealTime();
+constexpr Leaves kAlone{.settings = {.max_in_flight = 0}};
+constexpr Leaves kAlone64{.settings = {.max_in_flight = 0}, .keys = 64};
+constexpr Leaves kClassic{.settings = {.rules = Settings::Rules::kClassic, .max_in_flight = 0}};
+constexpr Leaves kRefused{.settings = {.max_in_flight = 0}, .open = true};
+constexpr Leaves kCap{.settings = {.limiter = LimiterSettings::Algorithm::kNone}};
+constexpr Leaves kCapAndQps{
+    .settings = {.limiter = LimiterSettings::Algorithm::kNone, .qps = 10'000'000}};
+constexpr Leaves kLimiter{};
+constexpr Leaves kLimiter64{.keys = 64};
+constexpr Leaves kHosts{.hosts = 4};
+constexpr Leaves kHosts64{.keys = 64, .hosts = 4};
+
+[[maybe_unused]] const bool kRegistered = [] {
+  each_number_of_threads<kAlone>("call/closed");
+  each_number_of_threads<kAlone64>("call/closed_64_keys");
+  each_number_of_threads<kClassic>("call/closed_classic");
+  each_number_of_threads<kRefused>("call/refused_open");
+  each_number_of_threads<kCap>("call/with_cap");
+  each_number_of_threads<kCapAndQps>("call/with_cap_and_qps");
+  each_number_of_threads<kLimiter>("call/with_limiter");
+  each_number_of_threads<kLimiter64>("call/with_limiter_64_keys");
+  each_number_of_threads<kHosts>("call/with_limiter_and_hosts");
+  each_number_of_threads<kHosts64>("call/with_limiter_and_hosts_64_keys");
+  return true;
+}();
 
 /// What a leaf costs its ticking thread, ten times a second.
 void tick_of_one_leaf(benchmark::State& state) {
