@@ -162,6 +162,11 @@ bool Service::run(
   server_->start();
   admin_->start();
   ready_ = true;
+  supervisor_.ready();
+  if (!supervisor_.error().empty()) {
+    log_.event(observe::Level::kWarn, "event=supervisor_unreachable reason={}",
+               observe::quoted(supervisor_.error()));
+  }
   const auto listen = at_port(config_->listen, server_->port());
   const auto admin = at_port(config_->admin_listen, admin_->port());
   started(listen, admin);
@@ -176,11 +181,7 @@ bool Service::run(
     thread.join();
   }
   threads_.clear();
-  if (notices_.notices().pending() > 0) {
-    log_.event(observe::Level::kWarn, "event=notices_lost pending={}",
-               notices_.notices().pending());
-  }
-  log_.event(observe::Level::kInfo, "event=stopped clean={}", clean_);
+  end_stop();
   return clean_;
 }
 
@@ -283,11 +284,8 @@ void Service::on_timer(base::Instant now) {
   hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
-  if (stop_by_ != base::kNever && ((stopped_cleanly() && notices_.quiet()) || now >= stop_by_)) {
-    clean_ = stopped_cleanly();
-    control_.stop();
-    return;
-  }
+  tell_life(now);
+  go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);
 }
 
@@ -300,31 +298,6 @@ void Service::complain_of_recorder(base::Instant now) {
   recorder_silent_until_ = now + 1min;
   log_.event(observe::Level::kError, "event=recorder_write_failed failed_writes={} lost={}",
              recorder_errors_said_, recorder_.lost());
-}
-
-void Service::on_signal(int number) {
-  if (number == SIGHUP) {
-    (void)reload();
-  } else if (stop_by_ == base::kNever) {
-    begin_stop();
-  } else {
-    clean_ = stopped_cleanly();
-    control_.stop();
-  }
-}
-
-void Service::begin_stop() {
-  log_.event(observe::Level::kInfo, "event=stopping");
-  ready_ = false;
-  stop_by_ = clock_.now() + config_->stop_timeout;
-  server_->announce_drain();
-  server_->stop_accepting();
-}
-
-bool Service::stopped_cleanly() const {
-  return std::ranges::all_of(workers_, [](const auto& worker) {
-    return worker->stats().in_flight.value() == 0 && worker->stats().calls_open.value() == 0;
-  });
 }
 
 }  // namespace spillway::app

@@ -106,13 +106,14 @@ void Worker::drop_unused_targets() {
 }
 
 void Worker::publish(base::Instant now) {
+  stats_.turns.add();
   for (const auto& [key, target] : targets_) {
     const auto& c = client_.counters(target->id);
     const auto pool = client_.pool(target->id);
     const std::array counted{
-        &c.calls,          &c.connects,    &c.reused,    &c.stale_retries, &c.handshakes_failed,
-        &c.no_connection,  &c.idle_closed, &c.poisoned,  &c.tails_drained, &c.tails_cut,
-        &c.tls_handshakes, &c.tls_resumed, &c.tls_failed};
+        &c.calls,          &c.connects,    &c.reused,     &c.stale_retries, &c.handshakes_failed,
+        &c.no_connection,  &c.idle_closed, &c.poisoned,   &c.tails_drained, &c.tails_cut,
+        &c.tls_handshakes, &c.tls_resumed, &c.tls_failed, &c.no_descriptor, &c.requests_sent};
     static_assert(counted.size() == kClientCounters.size());
     for (size_t i = 0; i < counted.size(); ++i) {
       target->stats->client[i].set(counted[i]->value());

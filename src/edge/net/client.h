@@ -57,9 +57,11 @@ struct TargetSettings {
 
 struct TargetCounters {
   base::Counter calls, connects, reused, stale_retries, handshakes_failed, no_connection;
+  base::Counter no_descriptor;  ///< Of handshakes_failed: we had no file descriptor left.
   base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
   base::Counter tls_handshakes, tls_resumed, tls_failed;
   base::Counter sent_bytes, received_bytes;
+  base::Counter requests_sent;  ///< Taken whole by the kernel; a repeated call counts each time.
 };
 
 /// What a call's owner is told, on the client's thread.

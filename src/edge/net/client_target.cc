@@ -230,6 +230,9 @@ void ClientTarget::connected(ClientConnection& connection) {
 
 void ClientTarget::connect_failed(ClientConnection& connection, int error) {
   counters.handshakes_failed.add();
+  if (error == EMFILE || error == ENFILE) {
+    counters.no_descriptor.add();
+  }
   const base::Instant now = core.reactor.now();
   const size_t address = connection.address();
   bool others = false;
