@@ -378,6 +378,11 @@ void write_guards(const MetricSources& sources, MetricsPage& page) {
     page.gauge("spillway_exchange_dsp_concurrency_limit",
                "Most calls of a DSP in flight at once, as the limiter has it; 0: no limit.",
                {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.limit);
+    const bool judged = peek.limit_judged != base::Instant{};
+    page.gauge("spillway_exchange_dsp_limit_age_seconds",
+               "Time since the limiter of a DSP last judged; 0: never, or there is none.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}},
+               judged ? base::to_ms(sources.now - peek.limit_judged) / 1e3 : 0);
   }
 }
 

@@ -257,6 +257,7 @@ std::string Service::metrics() {
                         .bid_alerts = bid_alerts_,
                         .notices = notices_,
                         .hosts = hosts_,
+                        .now = clock_.now(),
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
