@@ -254,6 +254,9 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   size_t billing = out.billing_on_win ? 1 : 0;
   reader.read_choice("billing", {"on_imp", "on_win"}, billing);
   out.billing_on_win = billing == 1;
+  size_t debug = out.shows_calls ? 1 : 0;
+  reader.read_choice("debug", {"deny", "allow"}, debug);
+  out.shows_calls = debug == 1;
   auto fill = static_cast<size_t>(out.fill_device);
   reader.read_choice("fill_device", {"never", "browser", "always"}, fill);
   out.fill_device = static_cast<exchange::FillDevice>(fill);
