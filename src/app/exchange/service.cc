@@ -60,7 +60,7 @@ uint64_t open_files() {
 net::ListenerSettings listener_settings(const ExchangeConfig& config,
                                         std::shared_ptr<net::TlsServer> tls) {
   net::ListenerSettings settings{
-      .tls = std::move(tls), .http2 = config.http2, .names_origin = true};
+      .tls = std::move(tls), .names_origin = true, .http2 = config.http2};
   auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
   for (const auto& network : config.trusted_proxies) {
     (void)trusted.add(network);  // judged when it was read
