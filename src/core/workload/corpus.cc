@@ -1,5 +1,6 @@
 #include "workload/corpus.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,8 @@
 
 #include "base/decimal.h"
 #include "base/rng.h"
+#include "openrtb/document.h"
+#include "workload/request_template.h"
 
 namespace spillway::workload {
 
@@ -101,23 +104,24 @@ std::string device(base::Rng& rng) {
   return out + R"("}})";
 }
 
-Corpus::Item item(const CorpusSettings& settings, base::Rng& rng) {
-  Corpus::Item made;
-  made.media = draw_media(settings, rng);
-  made.tmax_ms = settings.tmax_ms[rng.below(settings.tmax_ms.size())];
-  made.head = R"({"id":")";
-  made.tail = R"(","at":1,"cur":["USD"],"tmax":)" + std::to_string(made.tmax_ms) + R"(,"imp":[)";
-  made.tail += imp(settings, 1, made.media, rng);
+Corpus::Item item(const CorpusSettings& settings, base::Rng& rng, openrtb::Document& document) {
+  const Media media = draw_media(settings, rng);
+  const uint32_t tmax_ms = settings.tmax_ms[rng.below(settings.tmax_ms.size())];
+  std::string text =
+      R"({"id":"","at":1,"cur":["USD"],"tmax":)" + std::to_string(tmax_ms) + R"(,"imp":[)";
+  text += imp(settings, 1, media, rng);
   if (rng.uniform() < settings.two_imps_ratio) {
-    made.tail += "," + imp(settings, 2, Media::kBanner, rng);
+    text += "," + imp(settings, 2, Media::kBanner, rng);
   }
-  made.tail += "]," + inventory(settings, rng) + "," + device(rng);
-  made.tail += R"(,"user":{"id":)" + quoted_number("u-", rng.below(100'000)) + "}";
+  text += "]," + inventory(settings, rng) + "," + device(rng);
+  text += R"(,"user":{"id":)" + quoted_number("u-", rng.below(100'000)) + "}";
   if (rng.uniform() < 0.3) {
-    made.tail += R"(,"bcat":["IAB25","IAB26"],"badv":["blocked.example"])";
+    text += R"(,"bcat":["IAB25","IAB26"],"badv":["blocked.example"])";
   }
-  made.tail += R"(,"source":{"fd":0,"tid":)" + quoted_number("t-", rng.next()) + "}}";
-  return made;
+  text += R"(,"source":{"fd":0,"tid":)" + quoted_number("t-", rng.next()) + "}}";
+  return {.request = RequestTemplate(std::move(text), document, {}),
+          .tmax_ms = tmax_ms,
+          .media = media};
 }
 
 }  // namespace
@@ -125,16 +129,22 @@ Corpus::Item item(const CorpusSettings& settings, base::Rng& rng) {
 Corpus Corpus::generate(const CorpusSettings& settings) {
   Corpus corpus;
   base::Rng rng(settings.seed);
+  openrtb::Document document;
   corpus.items_.reserve(settings.requests);
   for (uint32_t i = 0; i < settings.requests; ++i) {
-    corpus.items_.push_back(item(settings, rng));
+    corpus.items_.push_back(item(settings, rng, document));
   }
   return corpus;
 }
 
+double Corpus::gzip_ratio() const {
+  const auto packed =
+      std::count_if(items_.begin(), items_.end(), [](const Item& item) { return item.gzip; });
+  return items_.empty() ? 0 : static_cast<double>(packed) / static_cast<double>(items_.size());
+}
+
 std::string Corpus::bytes(uint64_t index, std::string_view id) const {
-  const Item& request = at(index);
-  return request.head + std::string(id) + request.tail;
+  return at(index).request.bytes({.id = id, .tid = id, .seconds = "0", .millis = "0", .user = id});
 }
 
 }  // namespace spillway::workload

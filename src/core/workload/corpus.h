@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "workload/request_template.h"
 
 namespace spillway::workload {
 
@@ -28,17 +28,18 @@ struct CorpusSettings {
   std::vector<uint32_t> tmax_ms = {100, 120, 150, 200, 300};
 };
 
-/// A corpus, deterministic from its seed; immutable, any thread. A request is its bytes around the
-/// id, which the sender renews a call, so that nothing is re-serialised on the way out.
+/// A corpus, deterministic from its seed; immutable, any thread. Ids and times are the sender's,
+/// new for every request.
 class Corpus {
  public:
   enum class Media : uint8_t { kBanner, kVideo, kNative, kAudio };
 
   struct Item {
-    std::string head;              ///< Up to the id's opening quote, that included.
-    std::string tail;              ///< From its closing quote on.
-    uint32_t tmax_ms = 0;          ///< As announced within.
+    RequestTemplate request;
+    uint32_t tmax_ms = 0;          ///< As announced within; 0: not at all.
     Media media = Media::kBanner;  ///< Of the first imp.
+    bool gzip = false;             ///< To be sent compressed.
+    bool valid = true;             ///< False: broken on purpose.
   };
 
   [[nodiscard]] static Corpus generate(const CorpusSettings& settings);
@@ -47,6 +48,12 @@ class Corpus {
 
   /// Wraps around: every index is valid.
   [[nodiscard]] const Item& at(uint64_t index) const { return items_[index % items_.size()]; }
+
+  /// Share of the requests that go out compressed.
+  [[nodiscard]] double gzip_ratio() const;
+
+  /// The user of sending `number`, for corpora whose users are drawn a request.
+  [[nodiscard]] uint64_t user(uint64_t number) const { return number; }
 
   /// A request whole, for people and tests.
   [[nodiscard]] std::string bytes(uint64_t index, std::string_view id) const;

@@ -25,7 +25,6 @@ namespace {
 using base::CallError;
 using base::CallPhase;
 
-constexpr size_t kWaitingCalls = 64;
 constexpr size_t kFewestAddresses = 2;
 constexpr base::Duration kShortestHandshake = std::chrono::milliseconds(250);
 constexpr base::Duration kLongestHandshake =
@@ -184,7 +183,7 @@ void ClientTarget::wait_or_refuse(Call& call) {
     return;
   }
   const bool room = connections_.size() < settings.max_connections;
-  if (!(room && waiting_.size() < kWaitingCalls) && waiting_.size() >= connecting_) {
+  if (!(room && waiting_.size() < settings.max_waiting) && waiting_.size() >= connecting_) {
     refuse(call, CallError::kNoConnection, CallPhase::kNotSent);
     return;
   }
