@@ -4,8 +4,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/load/load_run.h"
+#include "workload/gates.h"
 #include "workload/latency_histogram.h"
 
 namespace spillway::app {
@@ -21,7 +23,8 @@ inline constexpr std::array<std::pair<std::string_view, double>, 6> kQuantiles =
 [[nodiscard]] std::string failure_of(const RunSummary& run);
 
 /// One line of JSON: what was not sent first, then endings, statuses, answers, percentiles.
-[[nodiscard]] std::string report_json(const RunSummary& run);
+[[nodiscard]] std::string report_json(const RunSummary& run,
+                                      const std::vector<workload::GateResult>& gates = {});
 
 /// The same with the latency buckets of every interval: what `compare` and the plots are made of.
 [[nodiscard]] std::string report_json_full(const RunSummary& run);

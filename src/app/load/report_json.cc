@@ -1,13 +1,17 @@
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/load/load_run.h"
 #include "app/load/report.h"
 #include "base/time.h"
+#include "workload/gates.h"
 #include "workload/latency_histogram.h"
 #include "workload/series.h"
 #include "workload/tally.h"
@@ -115,7 +119,15 @@ std::string percentiles_json(const workload::LatencyHistogram& latency) {
   return out + "}";
 }
 
-std::string report_json(const RunSummary& run) { return body_json(run) + "}"; }
+std::string report_json(const RunSummary& run, const std::vector<workload::GateResult>& gates) {
+  std::string out = body_json(run) + R"(,"gates":[)";
+  for (const auto& result : gates) {
+    out += fmt::format(R"({}{{"gate":"{}","value":{},"passed":{}}})", comma(out), result.gate.text,
+                       std::isfinite(result.value) ? fmt::format("{:.6g}", result.value) : "null",
+                       result.passed);
+  }
+  return out + "]}";
+}
 
 std::string report_json_full(const RunSummary& run) {
   std::string out = body_json(run);

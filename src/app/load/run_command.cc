@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "app/load/generator.h"
 #include "app/load/load_run.h"
 #include "app/load/options.h"
+#include "app/load/outputs.h"
 #include "app/load/plan.h"
 #include "app/load/progress.h"
 #include "app/load/report.h"
@@ -20,6 +23,7 @@
 #include "net/reactor.h"
 #include "net/signals.h"
 #include "workload/corpus.h"
+#include "workload/gates.h"
 
 namespace spillway::app {
 
@@ -28,16 +32,19 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --duration 30s
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 100 --ramp-to 2000 --duration 1m
+  spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --gates gates.txt --html run.html
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --trace day.csv --time-scale 288 --poisson
 Latency counts from when a request was due. The exit status is 1 when more than 1 % of the arrivals
-were late or dropped, whatever the latencies; 2 for wrong usage and for a run that this machine
+were late or dropped, whatever the latencies, and when a gate does not hold; 2 for wrong usage and for a run that this machine
 cannot carry.)";
 
 struct RunOptions {
   LoadOptions load;
   ScheduleOptions schedule;
+  OutputOptions outputs;
   bool json = false;
-  std::string every;
+  std::string every_text;
+  std::optional<base::Duration> every;
 };
 
 int complain(const std::string& problem) {
@@ -45,8 +52,24 @@ int complain(const std::string& problem) {
   return kWrongUsage;
 }
 
-int drive(const LoadSettings& settings, const RunOptions& options,
-          const std::optional<workload::Corpus>& corpus, std::optional<base::Duration> every) {
+/// Prints and writes the report; the exit status.
+int conclude(const RunSummary& run, const RunOptions& options,
+             const std::vector<workload::Gate>& gates) {
+  const auto results = workload::check_gates(gates, figures_of(run));
+  fmt::print("{}", options.json ? report_json(run, results) + "\n"
+                                : report_text(run) + gates_text(results));
+  const std::string problem =
+      write_outputs(options.outputs, run, "spillway load " + options.load.targets.front(), results);
+  if (!problem.empty()) {
+    fmt::print(stderr, "{}\n", problem);
+  }
+  const bool passed =
+      std::all_of(results.begin(), results.end(), [](const auto& result) { return result.passed; });
+  return failure_of(run).empty() && passed && problem.empty() ? 0 : 1;
+}
+
+int drive(const LoadSettings& settings, const RunOptions& options, const workload::Corpus* corpus,
+          const std::vector<workload::Gate>& gates) {
   const net::OsClock clock;
   net::Reactor reactor(clock);
   // The first ends the schedule, the report follows; the second ends the run.
@@ -59,15 +82,13 @@ int drive(const LoadSettings& settings, const RunOptions& options,
     asked = true;
     current->stop_early();
   });
-  LoadRun run(reactor, settings, corpus ? &*corpus : nullptr, options.load.workers);
+  LoadRun run(reactor, settings, corpus, options.load.workers);
   current = &run;
-  Progress progress(reactor, run, every);
+  Progress progress(reactor, run, options.json ? options.every : std::nullopt);
   run.start([&reactor] { reactor.stop(); });
   reactor.run();
   progress.end();
-  const RunSummary summary = run.summary();
-  fmt::print("{}", options.json ? report_json(summary) + "\n" : report_text(summary));
-  return failure_of(summary).empty() ? 0 : 1;
+  return conclude(run.summary(), options, gates);
 }
 
 }  // namespace
@@ -78,25 +99,35 @@ int run_load(int argc, char** argv) {
   RunOptions options;
   options.load.add_to(app);
   options.schedule.add_to(app);
+  options.outputs.add_to(app);
   app.add_flag("--json", options.json, "Print the summary as JSON");
-  app.add_option("--every", options.every, "With --json: print it at this interval too");
+  app.add_option("--every", options.every_text, "With --json: print it at this interval too");
   if (const auto status = parse_command_line(app, argc, argv)) {
     return *status;
   }
   auto settings = settings_of(options.load);
+  if (!settings) {
+    return complain(settings.error());
+  }
   auto schedule = schedule_of(options.schedule);
-  const auto corpus = corpus_of(options.load);
-  if (!settings || !schedule || !corpus) {
-    return complain(!settings ? settings.error() : !schedule ? schedule.error() : corpus.error());
+  if (!schedule) {
+    return complain(schedule.error());
   }
   settings->arrivals = std::move(*schedule);
-  std::optional<base::Duration> every;
-  if (options.json && !options.every.empty()) {
-    const auto time = time_option("--every", options.every);
-    if (!time) {
-      return complain(time.error());
+  const auto corpus = corpus_of(options.load);
+  if (!corpus) {
+    return complain(corpus.error());
+  }
+  const auto gates = gates_of(options.outputs);
+  if (!gates) {
+    return complain(gates.error());
+  }
+  if (!options.every_text.empty()) {
+    const auto every = time_option("--every", options.every_text);
+    if (!every) {
+      return complain(every.error());
     }
-    every = *time;
+    options.every = *every;
   }
   if (settings->connections == 0) {
     settings->connections = connections_for(*settings);
@@ -110,7 +141,7 @@ int run_load(int argc, char** argv) {
       return kWrongUsage;
     }
   }
-  return drive(*settings, options, *corpus, every);
+  return drive(*settings, options, corpus->has_value() ? &**corpus : nullptr, *gates);
 }
 
 }  // namespace spillway::app
