@@ -182,7 +182,9 @@ void Generator::fill_parts(const workload::Corpus::Item& item, uint64_t number) 
     millis_ = std::to_string(now_ms);
     seconds_ = std::to_string(now_ms / 1000);
   }
-  user_ = "u-" + std::to_string(corpus_->user(number));
+  if (corpus_->draws_users()) {
+    user_ = fmt::format("u-{}", corpus_->user(number));
+  }
   item.request.append_parts(
       {.id = id_, .tid = id_, .seconds = seconds_, .millis = millis_, .user = user_}, parts_);
 }

@@ -1,6 +1,16 @@
+#include <string_view>
+
 #include "app/command_line.h"
 #include "app/load/commands.h"
 
 int main(int argc, char** argv) {
-  return spillway::app::run_program(spillway::app::run_load, argc, argv);
+  using namespace spillway::app;
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  if (word == "compare") {
+    return run_program(run_compare, argc - 1, argv + 1);
+  }
+  if (word == "capacity") {
+    return run_program(run_capacity, argc - 1, argv + 1);
+  }
+  return run_program(run_load, argc, argv);
 }

@@ -20,7 +20,6 @@ namespace {
 
 /// Descriptors that are no connection: reactors, timers, output, files.
 constexpr size_t kOtherDescriptors = 64;
-constexpr size_t kConnectionsMax = 60'000;
 constexpr size_t kConnectionsMin = 16;
 
 double in_flight_at_worst(const LoadSettings& settings) {

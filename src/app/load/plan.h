@@ -30,7 +30,10 @@ struct LoadPlan {
 /// No worker of this generator does more, on any machine it was measured on.
 inline constexpr double kWorkerRateMax = 150'000;
 
-/// The cap a schedule asks for: room for every answer taking the whole timeout, at most 60 000.
+inline constexpr size_t kConnectionsMax = 60'000;
+
+/// The cap a schedule asks for: room for every answer taking the whole timeout, at most
+/// kConnectionsMax.
 [[nodiscard]] size_t connections_for(const LoadSettings& settings);
 
 [[nodiscard]] LoadPlan plan_of(const LoadSettings& settings, size_t workers,

@@ -29,7 +29,9 @@ namespace spillway::app {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kExamples =
+    R"(Other commands: spillway load compare --help, spillway load capacity --help
+Examples:
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --duration 30s
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 100 --ramp-to 2000 --duration 1m
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --gates gates.txt --html run.html
