@@ -45,6 +45,7 @@ constexpr auto kPause = std::chrono::milliseconds(500);
 
 struct CapacityOptions {
   LoadOptions load;
+  CorpusOptions corpus;
   workload::CapacitySettings search;
   std::string probe = "3s";
   std::string hold = "30s";
@@ -55,6 +56,7 @@ struct CapacityOptions {
 
   void add_to(CLI::App& app) {
     load.add_to(app);
+    corpus.add_to(app);
     app.add_option("--first-rate", search.first_rate, "Where the search begins, arrivals a second")
         ->check(number_between(1, workload::RateProfile::kRateMax));
     app.add_option("--max-rate", search.rate_max, "Where it ends at the latest")
@@ -217,7 +219,8 @@ int run_capacity(int argc, char** argv) {
   if (!settings) {
     return complain(settings.error());
   }
-  const auto corpus = corpus_of(options.load);
+  settings->shuffle = options.corpus.shuffle;
+  const auto corpus = corpus_of(options.corpus, options.load.seed);
   if (!corpus) {
     return complain(corpus.error());
   }

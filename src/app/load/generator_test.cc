@@ -3,20 +3,17 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/load/stalling_server.h"
 #include "base/time.h"
-#include "net/http.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
-#include "net/server.h"
-#include "net/timer_wheel.h"
 #include "workload/corpus.h"
 #include "workload/rate_profile.h"
 #include "workload/tally.h"
@@ -25,61 +22,6 @@ namespace spillway::app {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A server that answers 204 at once, but for one stall in which everything waits for its end, and
-/// every `deaf_every`th request, which it never answers.
-class StallingServer final : private net::Timer {
- public:
-  StallingServer(net::Reactor& reactor, size_t deaf_every)
-      : reactor_(reactor), deaf_every_(deaf_every), server_("127.0.0.1:0", {}, workers()) {
-    EXPECT_EQ(server_.error(), "");
-    server_.start();
-  }
-
-  void stall(base::Instant from, base::Instant to) {
-    from_ = from;
-    to_ = to;
-    reactor_.timers().arm(*this, to);
-  }
-
-  [[nodiscard]] uint16_t port() const { return server_.port(); }
-
- private:
-  std::vector<net::Server::Worker> workers() {
-    std::vector<net::Server::Worker> one;
-    one.push_back({.reactor = reactor_, .handler = [this](const net::Request&, net::Reply reply) {
-                     on_request(std::move(reply));
-                   }});
-    return one;
-  }
-
-  void on_request(net::Reply reply) {
-    ++requests_;
-    const base::Instant now = reactor_.refresh();
-    if (deaf_every_ != 0 && requests_ % deaf_every_ == 0) {
-      deaf_.push_back(std::move(reply));
-    } else if (now >= from_ && now < to_) {
-      waiting_.push_back(std::move(reply));
-    } else {
-      reply.send({.status = 204, .content_type = "", .headers = {}, .body = ""});
-    }
-  }
-
-  void on_timer(base::Instant /*now*/) override {
-    for (auto& reply : std::exchange(waiting_, {})) {
-      reply.send({.status = 204, .content_type = "", .headers = {}, .body = ""});
-    }
-  }
-
-  net::Reactor& reactor_;
-  size_t deaf_every_;
-  size_t requests_ = 0;
-  base::Instant from_{};
-  base::Instant to_{};
-  std::vector<net::Reply> waiting_;
-  std::vector<net::Reply> deaf_;
-  net::Server server_;
-};
 
 class GeneratorTest : public testing::Test {
  protected:
@@ -165,6 +107,92 @@ TEST_F(GeneratorTest, SendsEveryArrivalOfTheScheduleOnce) {
   EXPECT_EQ(generator.tally().offered(), 300);
   EXPECT_EQ(generator.tally().ended(), 300);
   EXPECT_EQ(generator.tally().status(204), 300);
+}
+
+TEST_F(GeneratorTest, OneRequestNeverAnsweredIsATimeoutAndHoldsUpNobody) {
+  StallingServer server(reactor_, 150);  // of 200: one
+  LoadSettings load = settings(server.port(), 400, 500ms);
+  load.timeout = 250ms;
+  Generator generator(reactor_, load, &corpus_);
+  run(generator);
+  EXPECT_LT(elapsed_, 1500ms);
+  EXPECT_EQ(generator.tally().ended(), 200);
+  EXPECT_EQ(generator.tally().latency(workload::Ending::kTimeout).total(), 1);
+  EXPECT_GE(generator.tally().latency().quantile(1), 248ms);
+  EXPECT_EQ(generator.tally().failed(), 1);
+}
+
+TEST_F(GeneratorTest, ConnectionsAreOpenedAsTheScheduleNeedsThem) {
+  StallingServer server(reactor_);
+  LoadSettings load = settings(server.port(), 200, 300ms);
+  load.connections = 500;
+  Generator generator(reactor_, load, &corpus_);
+  run(generator);
+  EXPECT_LT(generator.connects(), 60);
+  EXPECT_GE(generator.connects(), 1);
+}
+
+TEST_F(GeneratorTest, InNewConnectionModeEveryRequestHasOneOfItsOwn) {
+  StallingServer server(reactor_);
+  LoadSettings load = settings(server.port(), 200, 300ms);
+  load.keep_alive = false;
+  Generator generator(reactor_, load, &corpus_);
+  run(generator);
+  EXPECT_EQ(generator.tally().status(204), 60);
+  EXPECT_EQ(generator.connects(), 60);
+}
+
+TEST_F(GeneratorTest, SeveralTargetsTakeTurns) {
+  StallingServer one(reactor_);
+  StallingServer two(reactor_);
+  LoadSettings load = settings(one.port(), 200, 300ms);
+  load.targets.push_back({.port = two.port()});
+  Generator generator(reactor_, load, &corpus_);
+  run(generator);
+  EXPECT_EQ(one.requests(), 30);
+  EXPECT_EQ(two.requests(), 30);
+}
+
+TEST_F(GeneratorTest, CompressedRequestsArriveWhole) {
+  StallingServer server(reactor_);
+  const auto packed = workload::Corpus::generate({.requests = 64, .imps_max = 8, .gzip_ratio = 1});
+  Generator generator(reactor_, settings(server.port(), 200, 300ms), &packed);
+  run(generator);
+  EXPECT_EQ(generator.tally().status(204), 60);
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < 60; ++i) {
+    bytes += packed.bytes(i, "load-1-" + std::to_string(i)).size();
+  }
+  EXPECT_EQ(server.bytes(), bytes);
+}
+
+TEST_F(GeneratorTest, ARefusalOfABrokenRequestIsNoError) {
+  StallingServer server(reactor_);
+  server.answer(400, 1);
+  const auto broken = workload::Corpus::generate({.requests = 64, .invalid_ratio = 1});
+  Generator generator(reactor_, settings(server.port(), 200, 300ms), &broken);
+  run(generator);
+  EXPECT_EQ(generator.tally().status(400), 60);
+  EXPECT_EQ(generator.tally().failed(), 0);
+}
+
+TEST_F(GeneratorTest, AGeneratorThatIsHeldUpMarksTheIntervalAndDropsWhatIsAWholeTimeoutLate) {
+  StallingServer server(reactor_);
+  LoadSettings load = settings(server.port(), 400, 1500ms);
+  load.timeout = 100ms;
+  load.late_after = 20ms;
+  Generator generator(reactor_, load, &corpus_);
+  const base::Instant start = reactor_.refresh();
+  generator.start(start, [this] { reactor_.stop(); });
+  reactor_.post([&] {  // the generator's own thread, busy for 300 ms
+    while (clock_.now() < start + 300ms) {
+    }
+  });
+  reactor_.run();
+  EXPECT_GE(generator.tally().dropped(), 70);
+  EXPECT_GE(generator.tally().late(), 20);
+  EXPECT_TRUE(generator.series().starved(0));
+  EXPECT_EQ(generator.tally().offered(), 600);
 }
 
 }  // namespace

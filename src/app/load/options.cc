@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "app/config/units.h"
 #include "app/config/url.h"
 #include "app/load/generator.h"
+#include "app/load/request_files.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "net/tls.h"
@@ -69,12 +71,12 @@ base::Result<std::string, std::string> header_lines(const LoadOptions& options) 
   return lines;
 }
 
-base::Result<RateProfile, std::string> trace_of(const ScheduleOptions& options) {
+base::Result<RateProfile, std::string> trace_of(const ScheduleOptions& options, double time_scale) {
   const auto text = read_whole_file(options.trace, kTraceBytesMax);
   if (!text) {
     return std::unexpected("--trace: " + text.error());
   }
-  auto profile = RateProfile::parse_trace(*text, options.time_scale);
+  auto profile = RateProfile::parse_trace(*text, time_scale);
   if (!profile) {
     return std::unexpected(fmt::format("--trace: {}:{}: {}", options.trace, profile.error().line,
                                        profile.error().what));
@@ -109,10 +111,27 @@ void LoadOptions::add_to(CLI::App& app) {
   app.add_option("--timeout", timeout, "Of each request, such as 500ms");
   app.add_option("--late-after", late_after, "Sent later than this is late");
   app.add_option("--seed", seed, "Of corpus and schedule");
-  app.add_flag("--shuffle", shuffle, "Every connection has its own order of the requests");
-  app.add_flag("--get", get, "Plain GETs instead of bid requests");
   app.add_flag("--allow-remote", allow_remote, "Let the target be another machine");
   app.add_flag("--force", force, "Run even what cannot be carried");
+}
+
+void CorpusOptions::add_to(CLI::App& app) {
+  app.add_option("--corpus", corpus, "What is generated: exchange, w1 or w2 (a bidder's)")
+      ->check(CLI::IsMember({"exchange", "w1", "w2"}));
+  app.add_option("--requests", requests,
+                 "Requests of your own: NDJSON, a .json file, or a folder of them");
+  app.add_flag("--shuffle", shuffle, "Every connection has its own order of the requests");
+  app.add_flag("--get", get, "Plain GETs instead of bid requests");
+  app.add_option("--time-scale", time_scale,
+                 "A trace's time runs this many times as fast; rates stay, money per time shrinks")
+      ->check(number_between(0.001, 1e6));
+  const auto share = [&app](const char* name, double& value, const char* what) {
+    app.add_option(name, value, what)->check(number_between(0, 1));
+  };
+  share("--deals", shares.deals_ratio, "exchange: share of imps with deals");
+  share("--consent", shares.consent_ratio, "exchange: share with a consent string");
+  share("--gzip", shares.gzip_ratio, "exchange, --requests: share sent compressed");
+  share("--invalid", shares.invalid_ratio, "exchange: share broken on purpose");
 }
 
 void ScheduleOptions::add_to(CLI::App& app) {
@@ -126,10 +145,6 @@ void ScheduleOptions::add_to(CLI::App& app) {
   app.add_option("--step-at", step_at, "With --step-to; default: half of the duration");
   app.add_option("--trace", trace,
                  "File of lines \"seconds,rate\": the schedule, instead of all above");
-  app.add_option(
-         "--time-scale", time_scale,
-         "The trace's time runs this many times as fast; rates stay, money per time shrinks")
-      ->check(number_between(0.001, 1e6));
   app.add_flag("--poisson", poisson, "Random gaps instead of even ones");
 }
 
@@ -164,15 +179,15 @@ base::Result<LoadSettings, std::string> settings_of(const LoadOptions& options) 
   settings.headers = *headers;
   settings.seed = options.seed;
   settings.keep_alive = !options.new_connections;
-  settings.shuffle = options.shuffle;
   settings.connections = options.connections;
   return settings;
 }
 
-base::Result<workload::ArrivalSettings, std::string> schedule_of(const ScheduleOptions& options) {
+base::Result<workload::ArrivalSettings, std::string> schedule_of(const ScheduleOptions& options,
+                                                                 double time_scale) {
   workload::ArrivalSettings settings{.profile = {}, .poisson = options.poisson};
   if (!options.trace.empty()) {
-    auto profile = trace_of(options);
+    auto profile = trace_of(options, time_scale);
     if (!profile) {
       return std::unexpected(profile.error());
     }
@@ -204,11 +219,30 @@ base::Result<workload::ArrivalSettings, std::string> schedule_of(const ScheduleO
   return settings;
 }
 
-base::Result<std::optional<workload::Corpus>, std::string> corpus_of(const LoadOptions& options) {
+base::Result<std::optional<workload::Corpus>, std::string> corpus_of(const CorpusOptions& options,
+                                                                     uint64_t seed) {
+  using workload::Corpus;
   if (options.get) {
-    return std::optional<workload::Corpus>();
+    return std::optional<Corpus>();
   }
-  return std::optional(workload::Corpus::generate({.seed = options.seed}));
+  if (!options.requests.empty()) {
+    const auto texts = read_requests(options.requests);
+    if (!texts) {
+      return std::unexpected("--requests: " + texts.error());
+    }
+    return std::optional(Corpus::from_texts(
+        *texts,
+        {.time_scale = options.time_scale, .gzip_ratio = options.shares.gzip_ratio, .seed = seed}));
+  }
+  if (options.corpus == "w1") {
+    return std::optional(Corpus::parity_bidder());
+  }
+  if (options.corpus == "w2") {
+    return std::optional(Corpus::generate(workload::honest_bidder_settings(seed)));
+  }
+  workload::CorpusSettings settings = options.shares;
+  settings.seed = seed;
+  return std::optional(Corpus::generate(settings));
 }
 
 }  // namespace spillway::app

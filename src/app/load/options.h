@@ -30,8 +30,17 @@ struct LoadOptions {
   bool allow_remote = false;
   bool force = false;
 
+  void add_to(CLI::App& app);
+};
+
+/// The options of what is sent.
+struct CorpusOptions {
+  std::string corpus = "exchange";
+  std::string requests;
   bool shuffle = false;
   bool get = false;
+  double time_scale = 1;  ///< Also that of a trace.
+  workload::CorpusSettings shares;
 
   void add_to(CLI::App& app);
 };
@@ -43,7 +52,6 @@ struct ScheduleOptions {
   double step_to = -1;
   std::string step_at;
   std::string trace;
-  double time_scale = 1;
   std::string duration = "10s";
   bool poisson = false;
 
@@ -54,11 +62,11 @@ struct ScheduleOptions {
 [[nodiscard]] base::Result<LoadSettings, std::string> settings_of(const LoadOptions& options);
 
 [[nodiscard]] base::Result<workload::ArrivalSettings, std::string> schedule_of(
-    const ScheduleOptions& options);
+    const ScheduleOptions& options, double time_scale);
 
 /// Nothing for plain GETs.
 [[nodiscard]] base::Result<std::optional<workload::Corpus>, std::string> corpus_of(
-    const LoadOptions& options);
+    const CorpusOptions& options, uint64_t seed);
 
 /// A time longer than zero, or a sentence.
 [[nodiscard]] base::Result<base::Duration, std::string> time_option(const std::string& name,

@@ -35,6 +35,7 @@ Examples:
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --duration 30s
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 100 --ramp-to 2000 --duration 1m
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --rate 500 --gates gates.txt --html run.html
+  spillway load --target http://127.0.0.1:8080/bid --corpus w2 --shuffle --rate 2000 --workers 2
   spillway load --target http://127.0.0.1:8080/openrtb2/auction --trace day.csv --time-scale 288 --poisson
 Latency counts from when a request was due. The exit status is 1 when more than 1 % of the arrivals
 were late or dropped, whatever the latencies, and when a gate does not hold; 2 for wrong usage and for a run that this machine
@@ -42,6 +43,7 @@ cannot carry.)";
 
 struct RunOptions {
   LoadOptions load;
+  CorpusOptions corpus;
   ScheduleOptions schedule;
   OutputOptions outputs;
   bool json = false;
@@ -100,6 +102,7 @@ int run_load(int argc, char** argv) {
   app.footer(kExamples);
   RunOptions options;
   options.load.add_to(app);
+  options.corpus.add_to(app);
   options.schedule.add_to(app);
   options.outputs.add_to(app);
   app.add_flag("--json", options.json, "Print the summary as JSON");
@@ -111,12 +114,13 @@ int run_load(int argc, char** argv) {
   if (!settings) {
     return complain(settings.error());
   }
-  auto schedule = schedule_of(options.schedule);
+  auto schedule = schedule_of(options.schedule, options.corpus.time_scale);
   if (!schedule) {
     return complain(schedule.error());
   }
   settings->arrivals = std::move(*schedule);
-  const auto corpus = corpus_of(options.load);
+  settings->shuffle = options.corpus.shuffle;
+  const auto corpus = corpus_of(options.corpus, options.load.seed);
   if (!corpus) {
     return complain(corpus.error());
   }
