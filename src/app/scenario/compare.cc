@@ -13,10 +13,13 @@
 #include "app/scenario/scenario.h"
 #include "app/scenario/values.h"
 #include "app/scenario/verdict.h"
+#include "openrtb/document.h"
 
 namespace spillway::app {
 
 namespace {
+
+using openrtb::json_string;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -128,18 +131,20 @@ std::string comparison_text(const std::vector<OptionFigures>& all) {
 std::string comparison_json(const std::vector<OptionFigures>& all) {
   std::string out = R"({"options":[)";
   for (const auto& one : all) {
-    out += fmt::format(R"({}{{"name":"{}","missing":"{}","revenue_cpm":{},"revenue_kept_ratio":{},)"
-                       R"("added_p50_ms":{},"added_p99_ms":{},"detection_s":{},"undetected":{},)"
-                       R"("false_opens":{},"recovery_s":{},"timeouts_ratio":{},"faults":[)",
-                       out.back() == '[' ? "" : ",", one.name, one.missing,
-                       json_number(one.revenue_cpm), json_number(one.revenue_kept_ratio),
-                       json_number(one.added_p50_ms), json_number(one.added_p99_ms),
-                       json_number(one.detection_s), one.undetected, one.false_opens,
-                       json_number(one.recovery_s), json_number(one.timeouts_ratio));
+    out +=
+        fmt::format(R"({}{{"name":{},"missing":{},"revenue_cpm":{},"revenue_kept_ratio":{},)"
+                    R"("added_p50_ms":{},"added_p99_ms":{},"detection_s":{},"undetected":{},)"
+                    R"("false_opens":{},"recovery_s":{},"timeouts_ratio":{},"faults":[)",
+                    out.back() == '[' ? "" : ",", json_string(one.name), json_string(one.missing),
+                    json_number(one.revenue_cpm), json_number(one.revenue_kept_ratio),
+                    json_number(one.added_p50_ms), json_number(one.added_p99_ms),
+                    json_number(one.detection_s), one.undetected, one.false_opens,
+                    json_number(one.recovery_s), json_number(one.timeouts_ratio));
     for (const auto& fault : one.faults) {
-      out += fmt::format(R"({}{{"step":"{}","dsp":"{}","opened_s":{},"closed_s":{}}})",
-                         out.back() == '[' ? "" : ",", fault.step, fault.dsp,
-                         json_number(fault.opened_s), json_number(fault.closed_s));
+      out +=
+          fmt::format(R"({}{{"step":{},"dsp":{},"opened_s":{},"closed_s":{}}})",
+                      out.back() == '[' ? "" : ",", json_string(fault.step), json_string(fault.dsp),
+                      json_number(fault.opened_s), json_number(fault.closed_s));
     }
     out += "]}";
   }

@@ -32,13 +32,13 @@ struct ScenarioLoad {
 /// read before it is done.
 struct ScenarioStep {
   enum class Kind : uint8_t { kMark, kFault, kClear, kSignal, kReload };
-  std::string name;
+  std::string name{};
   base::Duration at{};
   Kind kind = Kind::kMark;
-  std::string dsp;    ///< kFault, kClear: a DSP, or `*`.
-  std::string fault;  ///< kFault: body of the farm's fault call.
-  int signal = 0;     ///< kSignal: to the exchange.
-  std::vector<std::pair<std::string, std::string>> vars;  ///< kReload: changed before it.
+  std::string dsp{};    ///< kFault, kClear: a DSP, or `*`.
+  std::string fault{};  ///< kFault: body of the farm's fault call.
+  int signal = 0;       ///< kSignal: to the exchange.
+  std::vector<std::pair<std::string, std::string>> vars{};  ///< kReload: changed before it.
 };
 
 /// A measured value between two steps and what it has to be.
@@ -60,16 +60,16 @@ struct Expectation {
 
 /// One way of setting the exchange up, in a comparison.
 struct ScenarioOption {
-  std::string name;
-  std::string missing;  ///< Not empty: why it cannot be run yet.
-  bool faults = true;   ///< False: the same load on a day without faults.
-  ScenarioVars vars;
+  std::string name{};
+  std::string missing{};  ///< Not empty: why it cannot be run yet.
+  bool faults = true;     ///< False: the same load on a day without faults.
+  ScenarioVars vars{};
 };
 
 /// One file of scenarios/, read: docs/scenarios.md has every key.
 struct Scenario {
   std::string about;
-  ScenarioVars vars;
+  ScenarioVars vars{};
   std::string farm;      ///< YAML of `spillway dsp`.
   std::string exchange;  ///< YAML of `spillway exchange`, names not replaced yet.
   std::vector<std::string> dsps;

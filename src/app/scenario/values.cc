@@ -123,9 +123,18 @@ double goodput(const Record& record, const Expectation& expect) {
 }
 
 double unaccounted(const Record& record, const Expectation& expect) {
-  return std::abs(grown(record, expect, "spillway_farm_calls_total", {}, &Snapshot::farm) -
-                  grown(record, expect, "spillway_exchange_client_events_total",
-                        {label("event", "request_sent")}));
+  double sum = 0;
+  for (const auto& [dsp, price] : record.prices) {
+    Expectation one = expect;
+    one.dsp = dsp;
+    one.except.clear();
+    if ((expect.dsp.empty() || expect.dsp == dsp) && expect.except != dsp) {
+      sum += std::abs(grown(record, one, "spillway_farm_calls_total", {}, &Snapshot::farm) -
+                      grown(record, one, "spillway_exchange_client_events_total",
+                            {label("event", "request_sent")}));
+    }
+  }
+  return sum;
 }
 
 double revenue(const Record& record, const Expectation& expect) {
@@ -157,6 +166,14 @@ std::vector<ScenarioValue> callers_values() {
              return load_grown(record, expect, "answers.none") +
                     load_grown(record, expect, "answers.error") +
                     load_grown(record, expect, "answers.invalid");
+           }},
+      {.name = "cut_off",
+       .meaning = "requests sent whose connection ended, or whose time was up, before an answer",
+       .measure =
+           [](auto& record, auto& expect) {
+             return load_grown(record, expect, "endings.reset.count") +
+                    load_grown(record, expect, "endings.timeout.count") +
+                    load_grown(record, expect, "endings.other.count");
            }},
       {.name = "dropped_ratio",
        .meaning = "arrivals never sent, as every connection was waiting for an answer",
@@ -288,8 +305,16 @@ std::vector<ScenarioValue> dsps_values() {
                        &Snapshot::farm),
                  grown(record, expect, "spillway_farm_host_calls_total", {}, &Snapshot::farm));
            }},
+      {.name = "host_ejections",
+       .meaning = "times that an address of a DSP was left out for doing worse than its peers",
+       .of_dsp = true,
+       .measure =
+           [](auto& record, auto& expect) {
+             return grown(record, expect, "spillway_exchange_dsp_host_ejections_total");
+           }},
       {.name = "unaccounted_calls",
-       .meaning = "difference between the calls the farm read and those the exchange sent",
+       .meaning = "sum over DSPs of the difference between calls that the farm read and that the "
+                  "exchange sent",
        .of_dsp = true,
        .measure = unaccounted},
       {.name = "revenue_cpm",

@@ -17,13 +17,9 @@ namespace spillway::app {
 
 namespace {
 
-constexpr double kDroppedMost = 0.01;
+using openrtb::json_string;
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  openrtb::append_json_string(out, text);
-  return out;
-}
+constexpr double kDroppedMost = 0.01;
 
 std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
