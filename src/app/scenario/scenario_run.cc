@@ -257,16 +257,18 @@ void ScenarioRun::take_step(const ScenarioStep& step) {
 /// call; then the exchange is stopped.
 RunEnd ScenarioRun::settle() {
   const auto until = Clock::now() + kSettlePatience;
-  Metrics last;
+  double last = -1;
   while (!stopped_ && Clock::now() < until) {
     look();
-    const bool still = now_.exchange == last;
+    const double counted =
+        sum_of(now_.exchange, "spillway_exchange_client_events_total", {"event=\"request_sent\""}) +
+        sum_of(now_.farm, "spillway_farm_calls_total");
     const bool idle = sum_of(now_.exchange, "spillway_exchange_in_flight_auctions") == 0 &&
                       sum_of(now_.exchange, "spillway_exchange_open_calls") == 0;
-    if (still && idle) {
+    if (counted == last && idle) {
       break;
     }
-    last = now_.exchange;
+    last = counted;
     if (!turn(kLookEvery)) {
       return fail("interrupted", RunEnd::kInterrupted);
     }
