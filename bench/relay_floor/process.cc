@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +22,7 @@
 #include <signal.h>
 #include <sys/poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,6 +147,41 @@ double callgrind_instructions(const std::string& file) {
   const size_t at = text.rfind(kTotals);
   require(at != std::string::npos, "callgrind left no totals in " + file);
   return std::strtod(text.c_str() + at + kTotals.size(), nullptr);
+}
+
+std::map<std::string, double> strace_counts(const std::string& summary) {
+  std::map<std::string, double> counts;
+  std::istringstream lines(summary);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    double count = 0;
+    if (std::string name; words >> count >> name && name != "total") {
+      counts[name] = count;
+    }
+  }
+  require(!counts.empty(), "strace counted nothing");
+  return counts;
+}
+
+NamedPipe::NamedPipe(const std::string& path) : path_(path) {
+  require(::mkfifo(path.c_str(), 0600) == 0, path);
+  fd_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // waits for no writer
+  require(fd_ >= 0, path);
+  ::fcntl(fd_, F_SETFL, 0);
+}
+
+NamedPipe::~NamedPipe() {
+  ::close(fd_);
+  ::unlink(path_.c_str());
+}
+
+std::string NamedPipe::text() const {
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 0; (got = ::read(fd_, part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<size_t>(got));
+  }
+  return text;
 }
 
 }  // namespace spillway::relay_floor

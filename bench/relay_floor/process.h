@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,23 @@ class Process {
 
 /// Total of a callgrind output file: instructions executed in user mode.
 [[nodiscard]] double callgrind_instructions(const std::string& file);
+
+/// System calls by name in a summary of `strace -c -U calls,name`.
+[[nodiscard]] std::map<std::string, double> strace_counts(const std::string& summary);
+
+/// A named pipe made at `path`: what is written into it until every writer is gone.
+class NamedPipe {
+ public:
+  explicit NamedPipe(const std::string& path);
+  NamedPipe(const NamedPipe&) = delete;
+  NamedPipe& operator=(const NamedPipe&) = delete;
+  ~NamedPipe();
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string path_;
+  int fd_;
+};
 
 }  // namespace spillway::relay_floor

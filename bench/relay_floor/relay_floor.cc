@@ -1,6 +1,7 @@
 // CPU of one auction in the exchange over that of a bare relay moving the same bytes, at fan-out 1,
 // 5 and 20: interleaved runs against one farm of DSPs that bid at once. User and system time of the
-// server's process only. With --callgrind, user instructions of an auction too.
+// server's process only. With --callgrind and --syscalls, user instructions and system calls of an
+// auction too: these do not depend on what else the machine does.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +43,8 @@ struct Options {
   double whole_ratio = 0.98;  ///< Share of auctions that must be answered 200, and of DSPs asked.
   bool smoke = false;
   bool callgrind = false;
+  std::string keep;  ///< Folder for callgrind's files; empty: they go.
+  bool syscalls = false;
   bool gate = false;
 };
 
@@ -54,7 +59,8 @@ struct Side {
   double asks = 0;             ///< Of an auction, the last round's, like what follows.
   double ask_bytes = 0;
   double answer_bytes = 0;
-  double instructions = 0;  ///< Of an auction in user mode; 0 when not measured.
+  double instructions = 0;                 ///< Of an auction in user mode; 0 when not measured.
+  std::map<std::string, double> syscalls;  ///< Of an auction, by name; empty when not measured.
 };
 
 struct Row {
@@ -137,8 +143,12 @@ class Bench {
     exchange.stop();
     relay.stop();
     if (options_.callgrind) {
-      row.relay.instructions = instructions(relay_command_);
-      row.exchange.instructions = instructions(exchange_command_);
+      row.relay.instructions = instructions(relay_command_, "relay");
+      row.exchange.instructions = instructions(exchange_command_, "exchange");
+    }
+    if (options_.syscalls) {
+      row.relay.syscalls = syscalls(relay_command_);
+      row.exchange.syscalls = syscalls(exchange_command_);
     }
     return row;
   }
@@ -194,25 +204,47 @@ class Bench {
     side.answer_bytes = per_auction(static_cast<double>(result.answer_bytes));
   }
 
+  static constexpr size_t kFew = 100;
+  static constexpr size_t kMany = 300;
+
   /// User instructions of one more auction: a long run minus a short one, so that start and end,
   /// the same in both, fall out.
-  double instructions(const std::vector<std::string>& command) {
-    constexpr size_t kFew = 100;
-    constexpr size_t kMany = 300;
-    return (total_instructions(command, kMany) - total_instructions(command, kFew)) /
+  double instructions(const std::vector<std::string>& command, std::string_view name) {
+    return (total_instructions(command, name, kMany) - total_instructions(command, name, kFew)) /
            static_cast<double>(kMany - kFew);
   }
 
-  double total_instructions(const std::vector<std::string>& command, size_t auctions) {
-    const std::string file = scratch_.path("callgrind.out");
-    std::vector<std::string> watched = {"valgrind", "--tool=callgrind",
-                                        "--callgrind-out-file=" + file};
-    watched.insert(watched.end(), command.begin(), command.end());
-    Process server(watched, scratch_.path("valgrind.err"));
+  double total_instructions(const std::vector<std::string>& command, std::string_view name,
+                            size_t auctions) {
+    const std::string file =
+        options_.keep.empty() ? scratch_.path("callgrind.out")
+                              : fmt::format("{}/{}.{}.{}", options_.keep, name, fanout_, auctions);
+    run_under({"valgrind", "--tool=callgrind", "--callgrind-out-file=" + file}, command, auctions);
+    return callgrind_instructions(file);
+  }
+
+  /// System calls of one more auction, likewise.
+  std::map<std::string, double> syscalls(const std::vector<std::string>& command) {
+    const std::string file = scratch_.path("strace.out");
+    std::map<std::string, double> calls;
+    for (const auto& [auctions, sign] : {std::pair{kFew, -1.0}, {kMany, 1.0}}) {
+      const NamedPipe summary(file);
+      run_under({"strace", "-D", "-f", "-c", "-U", "calls,name", "-o", file}, command, auctions);
+      for (const auto& [name, count] : strace_counts(summary.text())) {
+        calls[name] += sign * count / static_cast<double>(kMany - kFew);
+      }
+    }
+    return calls;
+  }
+
+  /// `auctions` one after the other.
+  void run_under(std::vector<std::string> watcher, const std::vector<std::string>& command,
+                 size_t auctions) {
+    watcher.insert(watcher.end(), command.begin(), command.end());
+    Process server(watcher, scratch_.path("watcher.err"));
     // The first ones may be late while their code is translated; they fall out of the difference.
     static_cast<void>(checked(server.port(), auctions, 0, 0.9));
     server.stop();
-    return callgrind_instructions(file);
   }
 
   const Options& options_;
@@ -224,6 +256,17 @@ class Bench {
 };
 
 bool held(const Row& row) { return median(row.ratios) <= bar_of(row.fanout).value_or(1e9); }
+
+/// System calls of an auction; what is not in every twentieth goes unsaid.
+std::string calls_text(const std::map<std::string, double>& calls) {
+  std::string text;
+  double sum = 0;
+  for (const auto& [name, count] : calls) {
+    sum += count;
+    text += count >= 0.05 ? fmt::format(", {} {:.2f}", name, count) : "";
+  }
+  return fmt::format("{:.2f} system calls an auction{}", sum, text);
+}
 
 void print_table(const std::vector<Row>& rows) {
   fmt::print("{:>7} {:>12} {:>12} {:>7} {:>13} {:>6} {:>5}   bytes an auction to DSPs, to caller\n",
@@ -245,6 +288,10 @@ void print_table(const std::vector<Row>& rows) {
       fmt::print("{:>7} {:>9.1f} k  {:>9.1f} k  user instructions an auction (callgrind)\n", "",
                  row.relay.instructions / 1e3, row.exchange.instructions / 1e3);
     }
+    if (!row.exchange.syscalls.empty()) {
+      fmt::print("{:>7} relay:    {}\n{:>7} exchange: {}\n", "", calls_text(row.relay.syscalls), "",
+                 calls_text(row.exchange.syscalls));
+    }
   }
 }
 
@@ -265,11 +312,11 @@ std::string json(const std::vector<Row>& rows) {
   return fmt::format(R"({{"bench":"relay_floor","rows":[{}]}})", fmt::join(parts, ","));
 }
 
-bool has_valgrind() {
+bool has_program(std::string_view name) {
   const char* const folders = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
   std::istringstream stream(folders == nullptr ? "" : folders);
   for (std::string folder; std::getline(stream, folder, ':');) {
-    if (::access((folder + "/valgrind").c_str(), X_OK) == 0) {
+    if (::access(fmt::format("{}/{}", folder, name).c_str(), X_OK) == 0) {
       return true;
     }
   }
@@ -290,9 +337,13 @@ int run(Options options) {
                Bench(options, options.fanouts.front()).relay_alone_us());
     return options.smoke ? 0 : 1;
   }
-  if (options.callgrind && !has_valgrind()) {
+  if (options.callgrind && !has_program("valgrind")) {
     fmt::print("relay_floor: no valgrind here: user instructions are not counted\n");
     options.callgrind = false;
+  }
+  if (options.syscalls && !has_program("strace")) {
+    fmt::print("relay_floor: no strace here: system calls are not counted\n");
+    options.syscalls = false;
   }
   std::vector<Row> rows;
   rows.reserve(options.fanouts.size());
@@ -324,6 +375,8 @@ int main(int count, char** values) {
   app.add_option("--rate", options.rate_per_s, "Auctions a second")->check(CLI::Range(1.0, 1e5));
   app.add_option("--rounds", options.rounds, "Runs of each server")->check(CLI::Range(1, 1000));
   app.add_flag("--callgrind", options.callgrind, "Count user instructions too (slow)");
+  app.add_option("--keep", options.keep, "With --callgrind: folder for its files");
+  app.add_flag("--syscalls", options.syscalls, "Count system calls too, with strace");
   app.add_flag("--gate", options.gate, "Fail when a bar is not held");
   app.add_flag("--smoke", options.smoke, "A tiny run; passes when the exchange is not built");
   CLI11_PARSE(app, count, values);

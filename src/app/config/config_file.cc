@@ -2,38 +2,80 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <expected>
-#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "base/result.h"
 
 namespace spillway::app {
 
+namespace {
+
+/// How long a pipe may keep a reader waiting; a process substitution writes at once.
+constexpr int kPipeWaitMs = 2000;
+
+struct Descriptor {
+  explicit Descriptor(int value) : fd(value) {}
+
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  ~Descriptor() {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+
+  const int fd;
+};
+
+/// Bytes read into `chunk`, 0 at the end, -1 with errno. Waits for a pipe, but not for ever.
+ssize_t read_some(int fd, std::span<char> chunk) {
+  for (;;) {
+    const ssize_t count = ::read(fd, chunk.data(), chunk.size());
+    if (count >= 0 || (errno != EAGAIN && errno != EINTR)) {
+      return count;
+    }
+    pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
+    if (errno == EAGAIN && ::poll(&readable, 1, kPipeWaitMs) == 0) {
+      errno = ETIMEDOUT;
+      return -1;
+    }
+  }
+}
+
+}  // namespace
+
 base::Result<std::string, std::string> read_whole_file(const std::string& path,
                                                        size_t limit_bytes) {
-  const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
-  if (file == nullptr) {
+  const auto problem = [&path](std::string_view what) {
     return std::unexpected(
-        fmt::format("{}: cannot be opened: {}", path, std::generic_category().message(errno)));
+        fmt::format("{}: cannot be {}: {}", path, what, std::generic_category().message(errno)));
+  };
+  // Without O_NONBLOCK, opening a pipe nobody writes to would hold the thread for ever.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.fd < 0) {
+    return problem("opened");
   }
   std::string text;
   std::array<char, 65536> chunk{};
-  size_t count = 0;
-  while ((count = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0) {
-    text.append(chunk.data(), count);
+  ssize_t count = 0;
+  while ((count = read_some(file.fd, chunk)) > 0) {
+    text.append(chunk.data(), static_cast<size_t>(count));
     if (text.size() > limit_bytes) {
       return std::unexpected(fmt::format("{}: is larger than {} bytes", path, limit_bytes));
     }
   }
-  if (std::ferror(file.get()) != 0) {
-    return std::unexpected(
-        fmt::format("{}: cannot be read: {}", path, std::generic_category().message(errno)));
+  if (count < 0) {
+    return problem("read");
   }
   return text;
 }

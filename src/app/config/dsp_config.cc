@@ -145,8 +145,12 @@ void read_tls(ConfigReader reader, const exchange::DspConfig& dsp, exchange::Dsp
 void refuse_plain(ConfigReader& reader, const exchange::DspConfig& dsp) {
   bool insecure = false;
   reader.read("insecure", insecure);
+  const auto stays_here = [](const exchange::Endpoint& endpoint) {
+    return endpoint.addresses.empty() ? is_loopback(endpoint.host)
+                                      : std::ranges::all_of(endpoint.addresses, is_loopback);
+  };
   for (const auto& endpoint : dsp.endpoints) {
-    if (!insecure && !endpoint.tls && !endpoint.host.empty() && !is_loopback(endpoint.host)) {
+    if (!insecure && !endpoint.tls && !endpoint.host.empty() && !stays_here(endpoint)) {
       reader.problem("", fmt::format("plain http to {}, which is not this machine: use https, or "
                                      "say insecure: true",
                                      endpoint.host));
@@ -174,8 +178,24 @@ void settle_guard(ConfigReader& reader, const Inherited& inherited,
   }
 }
 
+void read_addresses(ConfigReader& reader, exchange::Endpoint& out) {
+  constexpr size_t kMost = 64;
+  reader.read("addresses", out.addresses);
+  for (const auto& address : out.addresses) {
+    if (!is_address(address)) {
+      reader.problem("addresses", fmt::format("must be IPv4 or IPv6 addresses without port; \"{}\" "
+                                              "is none",
+                                              address));
+    }
+  }
+  if (out.addresses.size() > kMost) {
+    reader.problem("addresses", fmt::format("must be at most {}", kMost));
+  }
+}
+
 void read_endpoint(ConfigReader& reader, const Inherited& inherited, exchange::Endpoint& out) {
   read_url(reader, "url", out);
+  read_addresses(reader, out);
   read_name(reader, "region", out.region);
   read_name(reader, "path", out.path);
   out.media = read_media(reader, "media", out.media);
@@ -255,6 +275,7 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   auto guard = reader.section("guard");
   read_guard(guard, inherited.dsp);
   read_classic(guard, inherited.dsp);
+  read_hosts(guard, inherited.dsp);
   guard.finish();
   out.qps = inherited.dsp.qps.value_or(defaults.qps.value_or(0));
   reader.read("qps", out.qps, 0, 10'000'000);

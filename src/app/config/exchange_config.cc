@@ -122,6 +122,7 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   auto level = static_cast<size_t>(out.log_level);
   reader.read_choice("log_level", {"debug", "info", "warn", "error"}, level);
   out.log_level = static_cast<LogLevel>(level);
+  reader.read("drain_announce", out.drain_announce, 0s, 10min);
   reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
   read_tls(reader.section("tls"), out.tls);
   read_proxies(reader, out);
@@ -363,6 +364,7 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   auto guards = root.section("guards");
   read_guard(guards, defaults);
   read_classic(guards, defaults);
+  read_hosts(guards, defaults);
   guards.finish();
   read_dsps(root, defaults, config);
   read_accounts(root, config.snapshot.accounts);

@@ -1,18 +1,12 @@
 #include "app/config/exchange_config.h"
 
-#include <cstddef>
-#include <fstream>
-#include <iterator>
-#include <regex>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "app/config/config_fixture.h"
 #include "app/config/plan.h"
-#include "app/config/reader.h"
 #include "app/config/url.h"
 #include "exchange/snapshot.h"
 
@@ -20,6 +14,8 @@ namespace spillway::app {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::good;
+using testing::problems_of;
 
 constexpr std::string_view kMinimal = R"(
 exchange: { listen: 127.0.0.1:8080 }
@@ -30,30 +26,6 @@ dsps:
 house_ads:
   - { type: banner, w: 300, h: 250, adm: "<a href=https://house.example></a>", adomain: [house.example] }
 )";
-
-std::string problems_of(std::string_view text) {
-  std::vector<ConfigProblem> problems;
-  (void)read_exchange_config(text, problems);
-  std::string out;
-  for (const auto& problem : problems) {
-    out += to_string(problem, "f") + "\n";
-  }
-  return out;
-}
-
-ExchangeConfig good(std::string_view text) {
-  std::vector<ConfigProblem> problems;
-  auto config = read_exchange_config(text, problems);
-  for (const auto& problem : problems) {
-    ADD_FAILURE() << to_string(problem, "f");
-  }
-  return config;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   const auto config = good(kMinimal);
@@ -319,126 +291,6 @@ dsps:
             "f:1: dsps[0].tls: must have cert_file and key_file, or none of the two\n");
   EXPECT_EQ(problems_of("dsps: [{ name: a, endpoint: \"http://[::1]/\", tls: { ca_file: c } }]\n"),
             "f:1: dsps[0].tls: is of no use: the DSP has no https endpoint\n");
-}
-
-TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
-  const auto config =
-      good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
-  EXPECT_EQ(callers_within(config, 1'000'000), 10'000U);
-  EXPECT_EQ(callers_within(config, 1'024), 1'024U - 300 - 100 - 64);
-  EXPECT_EQ(callers_within(config, 200), 50U);
-  EXPECT_EQ(callers_within(config, 0), 1U);
-}
-
-TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
-  const auto config = good(R"(
-exchange: { workers: 4, limits: { connections: 10 } }
-dsps:
-  - { name: a, endpoint: "https://h/", max_connections: 40, expect: { qps: 1000, latency: 80ms } }
-  - { name: b, endpoint: "https://h/", max_connections: 400, expect: { qps: 1000, latency: 80ms } }
-)");
-  const auto plan = plan_connections(config, {.ephemeral_ports = 28'232, .open_files = 100'000});
-  ASSERT_EQ(plan.endpoints.size(), 2U);
-  EXPECT_DOUBLE_EQ(plan.endpoints[0].in_flight_mean, 80.0);
-  EXPECT_EQ(plan.endpoints[0].per_worker, 10U);
-  ASSERT_EQ(plan.warnings.size(), 1U);
-  EXPECT_NE(plan.warnings[0].find("calls will be refused"), std::string::npos);
-  EXPECT_EQ(plan_connections(config, {.ephemeral_ports = 450, .open_files = 50}).warnings.size(),
-            3U);
-}
-
-TEST(ConnectionPlan, DealsEveryConnectionAndAtLeastOneToEachWorker) {
-  EXPECT_EQ(connections_of_worker(10, 4, 0), 3U);
-  EXPECT_EQ(connections_of_worker(10, 4, 3), 2U);
-  EXPECT_EQ(connections_of_worker(2, 4, 3), 1U);
-}
-
-// Every list and mapping there is, so that every key is asked for.
-constexpr std::string_view kWhole = R"(
-dsps: [{ name: a, endpoint: "https://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "https://h/" }] }]
-accounts: [{ publisher: p }]
-notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }] }
-house_ads: [{ type: native, adm: "{}" }]
-)";
-
-TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
-  std::vector<ConfigProblem> problems;
-  std::vector<AskedKey> asked;
-  (void)read_exchange_config(kWhole, problems, &asked);
-  EXPECT_TRUE(problems.empty());
-  std::set<std::string> read;
-  for (const auto& key : asked) {
-    read.insert(key.path);
-  }
-
-  // Rows of the page's tables begin with a key in backticks: | `exchange.listen` | ...
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  std::set<std::string> written;
-  const std::regex row(R"(\n\| `([^`]+)` \|)");
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
-       ++it) {
-    EXPECT_TRUE(written.insert((*it)[1]).second) << (*it)[1] << " stands twice";
-  }
-  for (const auto& key : read) {
-    EXPECT_TRUE(written.contains(key)) << key << " is read and not in docs/configuration.md";
-  }
-  for (const auto& key : written) {
-    EXPECT_TRUE(read.contains(key)) << key << " is in docs/configuration.md and never read";
-  }
-}
-
-// Defaults that depend on something else; all others must be what the code has.
-const std::set<std::string> kInWords{"one a processor",
-                                     "none: nothing is recorded",
-                                     "none: the system's store",
-                                     "none: plain HTTP",
-                                     "none: the default account",
-                                     "required",
-                                     "required, or endpoints",
-                                     "required for banners",
-                                     "the name",
-                                     "the guard's",
-                                     "dsps[].guard.qps, else guards.qps",
-                                     "the region's",
-                                     "inherited",
-                                     "all",
-                                     "none",
-                                     "unknown"};
-
-TEST(ConfigurationPage, HasTheDefaultsOfTheCode) {
-  std::vector<ConfigProblem> problems;
-  std::vector<AskedKey> asked;
-  (void)read_exchange_config(kWhole, problems, &asked);
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");
-  size_t literal = 0;
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
-       ++it) {
-    const std::string key = (*it)[1];
-    const std::string written = std::regex_replace((*it)[2].str(), std::regex("`"), "");
-    if (kInWords.contains(written)) {
-      continue;
-    }
-    ++literal;
-    for (const auto& [path, fallback] : asked) {
-      if (path == key) {
-        EXPECT_EQ(written, fallback) << key;
-      }
-    }
-  }
-  EXPECT_GT(literal, 80U);
-}
-
-TEST(ConfigurationPage, ShowsAnExampleThatWorks) {
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  const std::regex block("```yaml\n([^`]*)```");
-  size_t examples = 0;
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), block);
-       it != std::sregex_iterator(); ++it) {
-    ++examples;
-    EXPECT_EQ(problems_of((*it)[1].str()), "");
-  }
-  EXPECT_GE(examples, 2U);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ dsps:
   EXPECT_NE(all.find("dsps[1].bid_rate"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].name: stands twice"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].faults[0].kind"), std::string::npos) << all;
-  EXPECT_NE(all.find("a slow fault needs latency or added"), std::string::npos) << all;
+  EXPECT_NE(all.find("a slow fault needs latency, added or added_to"), std::string::npos) << all;
 }
 
 TEST(FarmConfig, AFarmWithoutDspsIsAMistake) { EXPECT_FALSE(problems_of("seed: 1").empty()); }
@@ -100,6 +100,22 @@ TEST(FarmConfig, AFaultCallWithoutAKindIsRefused) {
   std::vector<ConfigProblem> problems;
   (void)read_fault_call(R"({"for": "20s"})", problems);
   EXPECT_FALSE(problems.empty());
+}
+
+TEST(FarmConfig, AddressesAreLiteralsAndAFaultsHostIsOneOfThem) {
+  EXPECT_TRUE(problems_of("dsps: [{ name: a, listen: 127.0.0.1:0, hosts: [127.0.0.2], "
+                          "faults: [{ kind: hang, host: 127.0.0.2 }] }]")
+                  .empty());
+  EXPECT_FALSE(problems_of("dsps: [{ name: a, hosts: [127.0.0.1] }]").empty()) << "twice";
+  EXPECT_FALSE(problems_of("dsps: [{ name: a, hosts: [localhost] }]").empty());
+  EXPECT_FALSE(
+      problems_of("dsps: [{ name: a, faults: [{ kind: hang, host: 127.0.0.9 }] }]").empty());
+}
+
+TEST(FarmConfig, AScriptThatCannotBeReadIsAMistakeOfItsKey) {
+  const auto problems = problems_of("dsps:\n  - name: a\n    script: /nowhere/calls.ndjson\n");
+  ASSERT_EQ(problems.size(), 1);
+  EXPECT_TRUE(problems[0].starts_with("farm.yaml:3: dsps[0].script: ")) << problems[0];
 }
 
 }  // namespace

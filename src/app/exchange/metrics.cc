@@ -306,6 +306,40 @@ void write_bid_alerts(const MetricSources& sources, const std::string& key, Metr
              {{"dsp", dsp}, {"region", region}, {"path", path}}, watch->bid_ratio());
 }
 
+void write_hosts(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  const auto* endpoint = sources.hosts.find(key);
+  if (endpoint == nullptr) {
+    return;
+  }
+  const auto [dsp, region, path] = parts_of(key);
+  const auto peek = endpoint->hosts.peek();
+  const auto& totals = endpoint->hosts.totals();
+  page.gauge("spillway_exchange_dsp_hosts", "Addresses of a DSP that some worker knows.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.hosts);
+  page.gauge("spillway_exchange_dsp_hosts_ejected", "Of those the ones left out for a while.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.ejected);
+  page.gauge("spillway_exchange_dsp_hosts_panic", "1 while so few are usable that all are used.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.panic ? 1 : 0);
+  const auto ejected = [&](std::string_view rule, const base::Counter& count) {
+    page.counter("spillway_exchange_dsp_host_ejections_total", "Hosts ejected, by rule.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"rule", rule}}, count.value());
+  };
+  ejected("consecutive_local", totals.ejected_local);
+  ejected("consecutive_5xx", totals.ejected_server_errors);
+  ejected("success_rate", totals.ejected_success_rate);
+  ejected("latency", totals.ejected_latency);
+  const auto event = [&](std::string_view what, const base::Counter& count) {
+    page.counter(
+        "spillway_exchange_dsp_host_events_total", "What else happened to the hosts of a DSP.",
+        {{"dsp", dsp}, {"region", region}, {"path", path}, {"event", what}}, count.value());
+  };
+  event("kept", totals.kept);
+  event("returned", totals.returned);
+  event("panic", totals.panics);
+  event("panic_call", totals.panic_picks);
+  event("left_out", totals.left_out);
+}
+
 void write_guards(const MetricSources& sources, MetricsPage& page) {
   using resilience::Mode;
   using resilience::State;
@@ -362,6 +396,7 @@ std::string metrics_text(const MetricSources& sources) {
     for (const auto& [key, stats] : sources.stats.front()) {
       write_endpoint(sources, key, page);
       write_bid_alerts(sources, key, page);
+      write_hosts(sources, key, page);
     }
   }
   write_guards(sources, page);

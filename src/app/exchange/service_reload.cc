@@ -86,6 +86,13 @@ std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
 }
 
 std::string Service::reload() {
+  supervisor_.reloading(clock_.now());
+  std::string sentences = try_reload();
+  supervisor_.ready();
+  return sentences;
+}
+
+std::string Service::try_reload() {
   ExchangeConfig next;
   TlsOfDsps tls;
   std::string sentences = judge_file(next, tls);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/config/exchange_config.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -35,14 +36,15 @@ int64_t wall_clock_ms() {
 }  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-               Recorder& recorder, NoticeDesk& notices)
+               Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
     : index_(index),
       workers_(workers),
       reactor_(clock),
       client_(reactor_),
       rng_(seed),
       recorder_(recorder),
-      notices_(notices) {}
+      notices_(notices),
+      hosts_(hosts) {}
 
 Worker::~Worker() = default;
 

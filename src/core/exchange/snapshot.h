@@ -48,6 +48,7 @@ struct Endpoint {
   uint8_t media = 0xf;           ///< Set of openrtb::MediaType it takes.
   std::string host;
   uint16_t port = 80;
+  std::vector<std::string> addresses;  ///< Literals to use instead of looking up `host`.
   bool tls = false;            ///< https.
   std::string target = "/";    ///< Path and query of the URL.
   std::string guard_key;       ///< dsp/region/path

@@ -210,6 +210,9 @@ void ClientConnection::write() {
     }
     sent_ += result.bytes;
     target_.counters.sent_bytes.add(result.bytes);
+    if (sent_whole()) {
+      target_.counters.requests_sent.add();
+    }
   }
   const uint32_t mask = sent_whole() ? EPOLLIN : EPOLLIN | EPOLLOUT;
   if (mask != mask_) {

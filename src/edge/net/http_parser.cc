@@ -34,6 +34,8 @@ bool all_digits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+uint32_t size_bit(size_t size) { return uint32_t{1} << std::min<size_t>(size, 31); }
+
 ParseError classify(const beast::error_code& error) {
   if (error == bhttp::error::body_limit) {
     return ParseError::kBodyTooLarge;
@@ -121,22 +123,40 @@ HttpParser::~HttpParser() = default;
 void HttpParser::start(const ParseLimits& limits) {
   limits_ = limits;
   raw_ = header_bytes_ = body_at_ = body_size_ = extension_bytes_ = 0;
+  way_ = Way::kUndecided;
+  forget_head();
+}
+
+void HttpParser::forget_head() {
   fields_.clear();
+  name_sizes_ = 0;
   method_ = target_ = {};
   status_ = 0;
   version_ = 11;
   error_ = ParseError::kNone;
-  expects_continue_ = saw_length_ = saw_coding_ = saw_host_ = false;
-  const auto prepare = [&limits](auto& parser) {
+  expects_continue_ = saw_length_ = saw_coding_ = saw_host_ = plain_close_ = false;
+  plain_length_ = 0;
+}
+
+void HttpParser::start_grammar() {
+  way_ = Way::kGrammar;
+  forget_head();
+  const auto prepare = [this](auto& parser) {
     // Beast's own header limit forgets what earlier calls consumed; drive() has ours.
     parser.header_limit(std::numeric_limits<uint32_t>::max());
-    parser.body_limit(limits.body_bytes);
+    parser.body_limit(limits_.body_bytes);
   };
   if (kind_ == Kind::kRequest) {
     prepare(grammar_->request.emplace(*this));
   } else {
     prepare(grammar_->response.emplace(*this));
   }
+}
+
+void HttpParser::keep_field(std::string_view name, std::string_view value) {
+  fields_.push_back(
+      {.name = range(name.data(), name.size()), .value = range(value.data(), value.size())});
+  name_sizes_ |= size_bit(name.size());
 }
 
 HttpParser::Progress HttpParser::fail(ParseError error) {
@@ -183,8 +203,7 @@ bool HttpParser::on_field(std::string_view name, std::string_view value, int kin
       break;
   }
   if (header_bytes_ == 0) {  // else a trailer: dropped
-    fields_.push_back(
-        {.name = range(name.data(), name.size()), .value = range(value.data(), value.size())});
+    keep_field(name, value);
   }
   return true;
 }
@@ -209,7 +228,7 @@ void HttpParser::on_body(const char* data, size_t size) {
   body_size_ += size;
 }
 
-// start() fills the optional of the parser's kind, and must come first.
+// start_grammar() fills the optional of the parser's kind, and comes first.
 // NOLINTBEGIN(bugprone-unchecked-optional-access)
 template <typename Parser>
 HttpParser::Progress HttpParser::drive(Parser& parser, size_t size) {
@@ -218,6 +237,9 @@ HttpParser::Progress HttpParser::drive(Parser& parser, size_t size) {
     raw_ += parser.put(boost::asio::const_buffer(message_ + raw_, size - raw_), ec);
     if (header_bytes_ == 0 && parser.is_header_done()) {
       header_bytes_ = raw_;
+      if (!ec && kind_ == Kind::kRequest && version_ >= 11 && !saw_host_) {
+        return fail(ParseError::kBadFraming);  // RFC 9112, 3.2
+      }
     }
     const size_t header_so_far = header_bytes_ != 0 ? header_bytes_ : size;
     if (!ec && header_so_far > limits_.header_bytes) {
@@ -240,13 +262,23 @@ HttpParser::Progress HttpParser::drive(Parser& parser, size_t size) {
 HttpParser::Progress HttpParser::feed(char* message, size_t size) {
   message_ = message;
   message_size_ = size;
+  if (way_ == Way::kUndecided) {
+    if (read_plain_head(size)) {
+      way_ = Way::kPlain;
+    } else {
+      start_grammar();
+    }
+  }
+  if (way_ == Way::kPlain) {
+    return read_plain_body(size);
+  }
   return kind_ == Kind::kRequest ? drive(*grammar_->request, size)
                                  : drive(*grammar_->response, size);
 }
 
 HttpParser::Progress HttpParser::finish() {
   beast::error_code ec = bhttp::error::partial_message;
-  if (kind_ == Kind::kResponse && header_bytes_ != 0) {
+  if (kind_ == Kind::kResponse && header_bytes_ != 0 && way_ == Way::kGrammar) {
     grammar_->response->put_eof(ec);
   }
   return ec ? fail(ParseError::kBadFraming) : Progress::kWhole;
@@ -267,6 +299,10 @@ bool HttpParser::known_length(uint64_t& length) const {
   if (header_bytes_ == 0 || !saw_length_) {
     return false;
   }
+  if (way_ == Way::kPlain) {
+    length = plain_length_;
+    return true;
+  }
   const auto known = kind_ == Kind::kRequest ? grammar_->request->content_length()
                                              : grammar_->response->content_length();
   length = known.value_or(0);
@@ -279,6 +315,9 @@ size_t HttpParser::size_hint() const {
 }
 
 bool HttpParser::keep_alive() const {
+  if (way_ == Way::kPlain) {
+    return !plain_close_;
+  }
   return kind_ == Kind::kRequest ? grammar_->request->keep_alive()
                                  : grammar_->response->keep_alive();
 }
@@ -297,6 +336,9 @@ void HttpParser::headers(const char* message, std::vector<Header>& out) const {
 }
 
 std::string_view HttpParser::header(const char* message, std::string_view name) const {
+  if ((name_sizes_ & size_bit(name.size())) == 0) {
+    return {};
+  }
   for (const Field& field : fields_) {
     if (same_name(view(message, field.name), name)) {
       return view(message, field.value);

@@ -16,6 +16,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -30,7 +31,6 @@ constexpr size_t kBatch = 64;
 constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
 constexpr base::Duration kHeldUp = std::chrono::milliseconds(3);
 constexpr int kCatchUpBatches = 16;
-constexpr base::Duration kLongestWait = std::chrono::minutes(1);
 
 struct Slot {
   ReadySink* sink = nullptr;
@@ -42,14 +42,15 @@ struct Slot {
 struct Reactor::Body {
   int epoll = -1;
   int wake = -1;
-  std::vector<Slot> slots;  ///< By descriptor.
+  int alarm = -1;
+  base::Instant alarm_at = base::kNever;  ///< When it rings; kNever once it has.
+  std::vector<Slot> slots;                ///< By descriptor.
   std::array<epoll_event, kBatch> events{};
   std::vector<Work> deferred;
   std::atomic<bool> stopping{false};
   size_t batch_next = 0;
   size_t batch_end = 0;
   bool woken = false;
-  bool fine_timeouts = true;
 
   std::mutex mutex;  ///< Guards what follows.
   std::vector<Work> mailbox;
@@ -69,21 +70,34 @@ struct Reactor::Body {
     SPILLWAY_ASSERT(epoll_ctl(epoll, operation, fd, &event) == 0);
   }
 
-  /// Waits up to `timeout`, exact to the nanosecond where the kernel can (5.11), else to 1 ms.
-  size_t poll(base::Duration timeout) {
-    using std::chrono::ceil;
-    int ready = -1;
-    if (fine_timeouts) {
-      const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
-      const timespec wait{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
-      ready = epoll_pwait2(epoll, events.data(), static_cast<int>(kBatch), &wait, nullptr);
-      fine_timeouts = ready >= 0 || errno != ENOSYS;
+  /// Rings at `due` or before. A timeout of each wait would be set and cancelled in the kernel
+  /// every time, and most deadlines are cancelled unmet: one that rings early and for nothing, now
+  /// and then, is cheaper. Nobody reads it: it is edge-triggered, and setting it again clears it.
+  void set_alarm(base::Instant due, base::Instant now) {
+    if (due >= alarm_at) {
+      return;
     }
-    if (!fine_timeouts) {
-      const auto ms = static_cast<int>(ceil<std::chrono::milliseconds>(timeout).count());
-      ready = epoll_wait(epoll, events.data(), static_cast<int>(kBatch), ms);
-    }
+    alarm_at = due;
+    const base::Duration left = std::max(due - now, base::Duration(1));  // 0 would disarm
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const itimerspec setting{
+        .it_interval = {},
+        .it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()}};
+    SPILLWAY_ASSERT(timerfd_settime(alarm, 0, &setting, nullptr) == 0);
+  }
+
+  size_t poll(int timeout_ms) {
+    const int ready = epoll_wait(epoll, events.data(), static_cast<int>(kBatch), timeout_ms);
     return ready > 0 ? static_cast<size_t>(ready) : 0;
+  }
+
+  /// Waits until something is ready, at most until `due`.
+  size_t wait(base::Instant due, base::Instant now) {
+    if (due <= now) {
+      return poll(0);
+    }
+    set_alarm(due, now);
+    return poll(-1);
   }
 
   void dispatch(size_t ready) {
@@ -94,6 +108,10 @@ struct Reactor::Body {
       const auto fd = static_cast<uint32_t>(event.data.u64);
       if (static_cast<int>(fd) == wake) {
         woken = true;
+        continue;
+      }
+      if (static_cast<int>(fd) == alarm) {
+        alarm_at = base::kNever;
         continue;
       }
       const Slot slot = slots[fd];
@@ -107,7 +125,7 @@ struct Reactor::Body {
   void catch_up(size_t ready) {
     dispatch(ready);
     for (int i = 1; ready == kBatch && i < kCatchUpBatches; ++i) {
-      ready = poll(base::Duration::zero());
+      ready = poll(0);
       dispatch(ready);
     }
   }
@@ -145,9 +163,11 @@ Reactor::Reactor(const base::Clock& clock)
       body_(std::make_unique<Body>()) {
   body_->epoll = epoll_create1(EPOLL_CLOEXEC);
   body_->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  SPILLWAY_ASSERT(body_->epoll >= 0 && body_->wake >= 0);
-  body_->slots.resize(static_cast<size_t>(body_->wake) + 1);
+  body_->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  SPILLWAY_ASSERT(body_->epoll >= 0 && body_->wake >= 0 && body_->alarm >= 0);
+  body_->slots.resize(static_cast<size_t>(std::max(body_->wake, body_->alarm)) + 1);
   body_->control(EPOLL_CTL_ADD, body_->wake, EPOLLIN);
+  body_->control(EPOLL_CTL_ADD, body_->alarm, EPOLLIN | EPOLLET);
 }
 
 Reactor::~Reactor() {
@@ -159,6 +179,7 @@ Reactor::~Reactor() {
   }
   unrun.clear();
   body_->deferred.clear();
+  ::close(body_->alarm);
   ::close(body_->wake);
   ::close(body_->epoll);
 }
@@ -179,11 +200,11 @@ void Reactor::run() {
     const base::Instant polled_at = clock_.now();
     bool busy = polled_at - now_ >= kShortBatch;
     const base::Instant previous = now_;
-    const base::Instant due = std::min(timers_.next_due(), polled_at + kLongestWait);
-    size_t ready = busy ? body_->poll(base::Duration::zero()) : 0;
+    const base::Instant due = timers_.next_due();
+    size_t ready = busy ? body_->poll(0) : 0;
     if (ready == 0) {
       busy = false;
-      ready = body_->poll(std::max(due - polled_at, base::Duration::zero()));
+      ready = body_->wait(due, polled_at);
     }
     refresh();
     const bool held_up = now_ - due >= kHeldUp;

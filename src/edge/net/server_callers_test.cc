@@ -26,7 +26,7 @@ TEST_F(ServerCallersTest, AHalfClosedCallerStillGetsItsAnswer) {
   custom_ = [&](const Request&, Reply& reply) { reply.on_gone([&] { ++gone; }); };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /hold HTTP/1.1\r\n\r\n");
+  socket.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
   socket.shut_write();
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   on_worker([&] {});
@@ -45,7 +45,7 @@ TEST_F(ServerCallersTest, AResetCallerIsReportedOnceAndItsRequestStaysReadable) 
   };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("POST /hold HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody");
+  socket.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   socket.reset_connection();
   EXPECT_TRUE(eventually([&] { return gone.load() == 1; }));
@@ -62,10 +62,11 @@ TEST_F(ServerCallersTest, DrainAnnouncesCloseThenStopsListeningAndFinishesWork) 
   start();
   RawSocket idle = RawSocket::to(server_->port());
   RawSocket busy = RawSocket::to(server_->port());
-  busy.send("GET /hold HTTP/1.1\r\n\r\n");
+  busy.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1 && server_->open_connections() == 2; }));
   server_->announce_drain();
-  EXPECT_NE(exchange("GET / HTTP/1.1\r\n\r\n").find("Connection: close"), std::string::npos);
+  EXPECT_NE(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("Connection: close"),
+            std::string::npos);
   server_->stop_accepting();
   EXPECT_EQ(idle.receive_all(), "");
   EXPECT_FALSE(idle.timed_out());
@@ -76,12 +77,61 @@ TEST_F(ServerCallersTest, DrainAnnouncesCloseThenStopsListeningAndFinishesWork) 
   EXPECT_FALSE(RawSocket::to(server_->port()));
 }
 
+TEST_F(ServerCallersTest, CallersInTheBacklogAreServedAfterTheListenerIsToldToStop) {
+  start();
+  std::vector<RawSocket> queued;
+  on_worker([&] {  // the acceptor cannot see them before it is told to stop
+    for (int i = 0; i < 100; ++i) {
+      queued.push_back(RawSocket::to(server_->port()));
+      queued.back().send("GET / HTTP/1.1\r\n\r\n");
+    }
+    server_->stop_accepting();
+  });
+  for (auto& socket : queued) {
+    const std::string answer = socket.receive_all();
+    EXPECT_EQ(status_of(answer), "200");
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+  }
+  EXPECT_FALSE(RawSocket::to(server_->port()));
+  queued.clear();
+  EXPECT_TRUE(eventually([&] { return server_->drained(); }));
+}
+
+TEST_F(ServerCallersTest, AKeptConnectionHasItsNextRequestAnsweredInADrainAndASilentOneEnds) {
+  start();
+  RawSocket kept = RawSocket::to(server_->port());
+  RawSocket silent = RawSocket::to(server_->port());
+  kept.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(status_of(kept.receive_message()), "200");
+  ASSERT_TRUE(eventually([&] { return server_->open_connections() == 2; }));
+  server_->stop_accepting();
+  kept.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_NE(kept.receive_all().find("Connection: close"), std::string::npos);
+  EXPECT_EQ(silent.receive_all(), "");
+  EXPECT_FALSE(silent.timed_out());
+}
+
+TEST_F(ServerCallersTest, EveryPipelinedRequestIsAnsweredInADrain) {
+  start();
+  RawSocket socket = RawSocket::to(server_->port());
+  socket.send("GET /hold HTTP/1.1\r\n\r\nGET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
+  server_->stop_accepting();
+  on_worker([&] {
+    held_.front().send({.status = 200, .content_type = {}, .headers = {}, .body = "first"});
+  });
+  const std::string answers = socket.receive_all();
+  EXPECT_EQ(statuses_in(answers), "200 200 200");
+  EXPECT_EQ(answers.find("Connection: close"), answers.rfind("Connection: close"));
+  EXPECT_TRUE(answers.ends_with("GET /2 []")) << answers;
+}
+
 TEST_F(ServerCallersTest, ConnectionsGoToTheWorkerWithTheFewest) {
   start({}, 2);
   std::vector<RawSocket> sockets;
   for (int i = 0; i < 6; ++i) {
     sockets.push_back(RawSocket::to(server_->port()));
-    sockets.back().send("GET / HTTP/1.1\r\n\r\n");
+    sockets.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(status_of(sockets.back().receive_message()), "200");
   }
   EXPECT_EQ(server_->counters(0).open.value(), 3U);
@@ -91,7 +141,7 @@ TEST_F(ServerCallersTest, ConnectionsGoToTheWorkerWithTheFewest) {
 TEST_F(ServerCallersTest, AReplyMayOutliveItsServer) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("POST /hold HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody");
+  socket.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   server_.reset();
   socket.receive_all();

@@ -41,13 +41,15 @@ std::vector<FramingRow> framing_rows() {
        post + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nT: 1\r\n\r\n", "200", "[a]"},
       {"chunked in capitals", post + "Transfer-Encoding: CHUNKED\r\n\r\n1\r\na\r\n0\r\n\r\n", "200",
        "[a]"},
-      {"two pipelined", "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", "200 200", "/2"},
-      {"nothing after close", "GET /1 HTTP/1.1\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\n\r\n",
+      {"two pipelined", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n",
+       "200 200", "/2"},
+      {"nothing after close",
+       "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n",
        "200", "close"},
       {"1.0 closes", "GET / HTTP/1.0\r\n\r\nGET /2 HTTP/1.0\r\n\r\n", "200", "Connection: close"},
       {"1.0 keep-alive", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\n",
        "200 200", "Connection: keep-alive"},
-      {"head has no body", "HEAD / HTTP/1.1\r\n\r\n", "200", "Content-Length: 9\r\n"},
+      {"head has no body", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "200", "Content-Length: 9\r\n"},
       {"equal lengths twice", post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na", "400", ""},
       {"two lengths", post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400", ""},
       {"length list", post + "Content-Length: 1, 1\r\n\r\na", "400", ""},
@@ -85,16 +87,18 @@ std::vector<FramingRow> framing_rows() {
       {"folded to nothing", post + "X:\r\n \r\n\r\n", "400", ""},
       {"NUL in value", post + "X: a" + nul + "b\r\n\r\n", "400", ""},
       {"NUL in name", post + "X" + nul + ": a\r\n\r\n", "400", ""},
-      {"NUL in target", "GET /" + nul + " HTTP/1.1\r\n\r\n", "400", ""},
+      {"NUL in target", "GET /" + nul + " HTTP/1.1\r\nHost: a\r\n\r\n", "400", ""},
       {"space before colon", post + "Content-Length : 1\r\n\r\na", "400", ""},
       {"no colon", post + "nonsense\r\n\r\n", "400", ""},
       {"bare LF", "GET / HTTP/1.1\nHost: a\n\n", "400", ""},
       {"bare CR", post + "X: a\rb\r\n\r\n", "400", ""},
+      {"no host", "GET / HTTP/1.1\r\nX: a\r\n\r\n", "400", "close"},
       {"two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400", ""},
       {"version 2", "GET / HTTP/2.0\r\n\r\n", "400", ""},
       {"no version", "GET /\r\n\r\n", "400", ""},
       {"not HTTP", "\x16\x03\x01\x02 hello, TLS\r\n\r\n", "400", ""},
-      {"good then bad", "GET /1 HTTP/1.1\r\n\r\nGET / HTTP/9.9\r\n\r\n", "200 400", "close"},
+      {"good then bad", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/9.9\r\n\r\n", "200 400",
+       "close"},
   };
 }
 
@@ -118,7 +122,7 @@ TEST_F(ServerFramingTest, KeptAliveConnectionServesManyRequests) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
   for (int i = 0; i < 50; ++i) {
-    socket.send("POST /k HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi");
+    socket.send("POST /k HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
     EXPECT_TRUE(socket.receive_message().ends_with("\r\n\r\nPOST /k [hi]"));
   }
   EXPECT_EQ(counters().accepted.value(), 1U);
@@ -128,7 +132,7 @@ TEST_F(ServerFramingTest, KeptAliveConnectionServesManyRequests) {
 TEST_F(ServerFramingTest, PipelinedAnswersKeepTheOrderOfTheirRequests) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /hold HTTP/1.1\r\n\r\nGET /second HTTP/1.1\r\n\r\n");
+  socket.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return counters().requests.value() == 2; }));
   on_worker([&] {
     held_.front().send({.status = 202, .content_type = {}, .headers = {}, .body = "first"});
@@ -140,7 +144,7 @@ TEST_F(ServerFramingTest, PipelinedAnswersKeepTheOrderOfTheirRequests) {
 TEST_F(ServerFramingTest, TheHandlerIsNotEnteredFromInsideSend) {
   start({.pipeline = 1});
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /hold HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
+  socket.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   on_worker([&] {
     held_.front().send({.status = 200, .body = "held"});
@@ -153,11 +157,11 @@ TEST_F(ServerFramingTest, TheHandlerIsNotEnteredFromInsideSend) {
 TEST_F(ServerFramingTest, ExpectContinueIsAnsweredBeforeTheBody) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  socket.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(socket.receive_message(), "HTTP/1.1 100 Continue\r\n\r\n");
   socket.send("ok");
   EXPECT_TRUE(socket.receive_message().ends_with("[ok]"));
-  EXPECT_EQ(status_of(exchange("POST / HTTP/1.1\r\nExpect: 100-continue\r\n"
+  EXPECT_EQ(status_of(exchange("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
                                "Content-Length: 99999999\r\n\r\n")),
             "413");
 }
@@ -166,8 +170,8 @@ TEST_F(ServerFramingTest, ContinueWaitsForEarlierAnswers) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
   socket.send(
-      "GET /hold HTTP/1.1\r\n\r\n"
-      "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+      "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n"
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   on_worker([&] { held_.clear(); });
   EXPECT_EQ(status_of(socket.receive_message()), "500");  // closes: no 100 follows
@@ -182,7 +186,7 @@ TEST_F(ServerFramingTest, BodylessStatusesCarryNoLength) {
                 .body = "dropped"});
   };
   start();
-  const std::string answer = exchange("GET / HTTP/1.1\r\n\r\n");
+  const std::string answer = exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 204 No Content\r\n"));
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
   EXPECT_EQ(answer.find("Content-Length"), std::string::npos);

@@ -29,7 +29,7 @@ TEST_F(ServerLimitsTest, AtMostPipelineRequestsOfAConnectionAreInWork) {
   RawSocket socket = RawSocket::to(server_->port());
   std::string burst;
   for (int i = 0; i < 40; ++i) {
-    burst += "GET /hold HTTP/1.1\r\nX-Filler: " + std::string(900, 'f') + "\r\n\r\n";
+    burst += "GET /hold HTTP/1.1\r\nHost: a\r\nX-Filler: " + std::string(900, 'f') + "\r\n\r\n";
   }
   socket.send(burst);
   for (size_t served = 0; served < 40; ++served) {
@@ -48,15 +48,15 @@ TEST_F(ServerLimitsTest, AtMostPipelineRequestsOfAConnectionAreInWork) {
 TEST_F(ServerLimitsTest, TooLargeHeadersAndBodiesAreRefusedAndTheAnswerArrives) {
   start({.header_bytes = 2048, .header_count = 10, .body_bytes = 4096});
   const std::string big(3000, 'x');
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nX: " + big + "\r\n\r\n")), "431");
-  EXPECT_EQ(status_of(exchange("GET /" + big + " HTTP/1.1\r\n\r\n")), "431");
-  std::string many = "GET / HTTP/1.1\r\n";
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\nX: " + big + "\r\n\r\n")), "431");
+  EXPECT_EQ(status_of(exchange("GET /" + big + " HTTP/1.1\r\nHost: a\r\n\r\n")), "431");
+  std::string many = "GET / HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 11; ++i) {
     many += "X: 1\r\n";
   }
   EXPECT_EQ(status_of(exchange(many + "\r\n")), "431");
   EXPECT_EQ(counters().header_too_large.value(), 3U);
-  const std::string post = "POST / HTTP/1.1\r\n";
+  const std::string post = "POST / HTTP/1.1\r\nHost: a\r\n";
   EXPECT_EQ(status_of(exchange(post + "Content-Length: 4097\r\n\r\n" + big + big)), "413");
   EXPECT_EQ(status_of(exchange(post + "Transfer-Encoding: chunked\r\n\r\n1001\r\n" + big)), "413");
   EXPECT_EQ(counters().body_too_large.value(), 2U);
@@ -68,7 +68,7 @@ TEST_F(ServerLimitsTest, TooLargeHeadersAndBodiesAreRefusedAndTheAnswerArrives) 
 TEST_F(ServerLimitsTest, ChunkExtensionsAreBoundedTogether) {
   start({.header_bytes = 2048, .body_bytes = 64 * 1024});
   const auto with_extensions = [](size_t count) {
-    std::string request = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    std::string request = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (size_t i = 0; i < count; ++i) {
       request += "1;" + std::string(127, 'e') + "\r\nb\r\n";  // 128 bytes with their semicolon
     }
@@ -81,7 +81,7 @@ TEST_F(ServerLimitsTest, ChunkExtensionsAreBoundedTogether) {
 
 TEST_F(ServerLimitsTest, ManyTinyChunksJoinToOneBody) {
   start({.body_bytes = 64 * 1024});
-  std::string request = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string request = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   std::string body;
   for (int i = 0; i < 20'000; ++i) {
     const char letter = static_cast<char>('a' + i % 26);
@@ -101,10 +101,10 @@ TEST_F(ServerLimitsTest, BodiesAreFollowedByReadablePadding) {
   start();
   for (const size_t size : {1UL, 100UL, 8000UL, 8191UL, 8192UL, 50'000UL}) {
     const std::string body(size, 'b');
-    EXPECT_NE(
-        exchange("POST / HTTP/1.1\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" + body)
-            .find(body),
-        std::string::npos);
+    EXPECT_NE(exchange("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) +
+                       "\r\n\r\n" + body)
+                  .find(body),
+              std::string::npos);
   }
   EXPECT_EQ(sum, 0);
 }
@@ -114,13 +114,13 @@ TEST_F(ServerLimitsTest, OverTheByteBudgetRequestsAreAnswered503) {
   std::vector<RawSocket> sockets;
   for (int i = 0; i < 2; ++i) {
     sockets.push_back(RawSocket::to(server_->port()));
-    sockets.back().send("GET /hold HTTP/1.1\r\n\r\n");
+    sockets.back().send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
   }
   ASSERT_TRUE(eventually([&] { return held_.size() == 2; }));
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), "503");
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "503");
   EXPECT_EQ(counters().over_budget.value(), 1U);
   on_worker([&] { held_.clear(); });
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), "200");
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
   EXPECT_TRUE(eventually([&] { return counters().buffered_bytes.value() == 0; }));
 }
 
@@ -154,7 +154,7 @@ TEST_F(ServerLimitsTest, WithoutDescriptorsCallersAreClosedAndServingGoesOn) {
   EXPECT_FALSE(refused.timed_out());
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   EXPECT_GE(counters().accept_errors.value(), 1U);
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), "200");
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
 }
 
 }  // namespace

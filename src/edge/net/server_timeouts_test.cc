@@ -27,14 +27,14 @@ TEST_F(ServerTimeoutsTest, SlowCallersAreTimedOut) {
   slow_header.send("GET / HT");
   EXPECT_EQ(status_of(slow_header.receive_all()), "408");
   RawSocket slow_body = RawSocket::to(server_->port());
-  slow_body.send("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+  slow_body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
   EXPECT_EQ(status_of(slow_body.receive_all()), "408");
   EXPECT_EQ(counters().timeouts.value(), 2U);
   RawSocket idle = RawSocket::to(server_->port());
   EXPECT_EQ(idle.receive_all(), "");
   EXPECT_FALSE(idle.timed_out());
   RawSocket after_one = RawSocket::to(server_->port());
-  after_one.send("GET / HTTP/1.1\r\n\r\n");
+  after_one.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(statuses_in(after_one.receive_all()), "200");
   EXPECT_FALSE(after_one.timed_out());
 }
@@ -46,7 +46,7 @@ TEST_F(ServerTimeoutsTest, ACallerThatDoesNotReadIsTimedOut) {
   };
   start({.write_timeout = 50ms});
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET / HTTP/1.1\r\n\r\n");
+  socket.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(eventually(
       [&] { return server_->open_connections() == 0 && counters().timeouts.value() == 1; }));
 }
@@ -58,7 +58,8 @@ TEST_F(ServerTimeoutsTest, LargeAnswersAreFinishedWhenTheCallerReadsThem) {
   };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  socket.send(
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   EXPECT_GT(socket.receive_all().size(), size_t{40 << 20});
 }
 
@@ -70,8 +71,8 @@ TEST_F(ServerTimeoutsTest, AnswersAfterTheirDeadlineAreCounted) {
     EXPECT_GE(request.queue_age, 0ns);
   };
   start();
-  EXPECT_EQ(status_of(exchange("GET /late HTTP/1.1\r\n\r\n")), "200");
-  EXPECT_EQ(status_of(exchange("GET /early HTTP/1.1\r\n\r\n")), "200");
+  EXPECT_EQ(status_of(exchange("GET /late HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
+  EXPECT_EQ(status_of(exchange("GET /early HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
   EXPECT_EQ(counters().deadline_misses.value(), 1U);
 }
 
@@ -80,11 +81,11 @@ TEST_F(ServerTimeoutsTest, QueueAgeIsTheTimeBytesWaitedForTheThread) {
   custom_ = [&](const Request& request, Reply&) { age_ns = request.queue_age.count(); };
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /first HTTP/1.1\r\n\r\n");
+  socket.send("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
   socket.receive_message();
   std::promise<void> sent;
   threads_.front()->reactor.post([&] {  // a handler that holds the thread for 20 ms
-    socket.send("GET /second HTTP/1.1\r\n\r\n");
+    socket.send("GET /second HTTP/1.1\r\nHost: a\r\n\r\n");
     const auto until = std::chrono::steady_clock::now() + 20ms;
     while (std::chrono::steady_clock::now() < until) {
     }

@@ -97,13 +97,13 @@ net::Response set_mode(const AdminHooks& hooks, const net::Request& request) {
 }
 
 net::Response circuits(const AdminHooks& hooks, const net::Request& request) {
-  if (request.method == "GET" && hooks.circuits) {
+  if ((request.method == "GET" || request.method == "HEAD") && hooks.circuits) {
     return answer(200, kJson, hooks.circuits());
   }
   if (request.method == "POST" && hooks.set_mode) {
     return set_mode(hooks, request);
   }
-  return not_allowed("GET, POST");
+  return not_allowed("GET, HEAD, POST");
 }
 
 net::Response reload(const AdminHooks& hooks) {
@@ -125,8 +125,8 @@ net::Response routed(const AdminHooks& hooks, const net::Request& request) {
   if (!page) {
     return not_found(path);
   }
-  if (request.method != "GET") {
-    return not_allowed("GET");
+  if (request.method != "GET" && request.method != "HEAD") {
+    return not_allowed("GET, HEAD");
   }
   if (path == "/metrics") {
     return answer(200, kMetricsText, hooks.metrics());

@@ -138,7 +138,7 @@ TEST(Admin, AnswersOtherPathsAndMethods) {
     EXPECT_EQ(answer.status, 405) << path;
     ASSERT_EQ(answer.headers.size(), 1U);
     EXPECT_EQ(answer.headers[0].first, "Allow");
-    EXPECT_EQ(answer.headers[0].second, "GET");
+    EXPECT_EQ(answer.headers[0].second, "GET, HEAD");
   }
   EXPECT_EQ(ask(hooks, "GET", "/admin/reload").status, 405);
   EXPECT_EQ(ask(hooks, "DELETE", "/admin/circuits?key=a").status, 405);

@@ -93,7 +93,7 @@ TEST(AnswerAdmin, AnswersOverARealSocket) {
   EXPECT_GT(metrics.size(), 100'000U);
   const std::string refused = server.ask("POST", "/healthz");
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 405 "));
-  EXPECT_NE(refused.find("\r\nAllow: GET\r\n"), std::string::npos);
+  EXPECT_NE(refused.find("\r\nAllow: GET, HEAD\r\n"), std::string::npos);
 }
 
 TEST(AnswerAdmin, PassesAnOrderOfARealCallerOn) {
