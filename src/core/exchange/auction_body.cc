@@ -80,6 +80,7 @@ bool Auction::Body::read() {
     return false;
   }
   request_hash = base::hash64(request.id);
+  formats.reset(document, document.root());
   account = &snapshot->account_of(request.publisher_id);
   assume_secure(*account, document, request);
   miss_after = input.time_zero + clamped_tmax(snapshot->timing, request.tmax);
@@ -193,6 +194,8 @@ Conclusion Auction::Body::conclusion() const {
           .document = &document,
           .request = &request,
           .routes = &routes,
+          .prebid = &prebid,
+          .asks = asks,
           .calls = {calls.data(), candidate_count()},
           .bids = {bids.data(), bids.size()},
           .cleared = cleared,
