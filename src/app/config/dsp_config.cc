@@ -47,29 +47,6 @@ void read_check(ConfigReader& reader, std::string_view key, exchange::Check& out
   out = static_cast<exchange::Check>(choice);
 }
 
-void read_checks(ConfigReader reader, exchange::BidChecks& out) {
-  read_check(reader, "size", out.size);
-  read_check(reader, "secure", out.secure);
-  read_check(reader, "badv", out.badv);
-  read_check(reader, "bcat", out.bcat);
-  read_check(reader, "battr", out.battr);
-  read_check(reader, "markup", out.markup);
-  read_check(reader, "deal", out.deal);
-  reader.read("allow_nurl_only", out.allow_nurl_only);
-  reader.read("require_crid", out.require_crid);
-  reader.read("require_mtype", out.require_mtype);
-  reader.read("require_response_id", out.require_response_id);
-  reader.read("allow_duplicate_bid_id", out.allow_duplicate_bid_id);
-  reader.read("currency_from_request_only", out.currency_from_request_only);
-  reader.read_cpm("price_cap", out.price_cap);
-  reader.read("bids_per_answer", out.bids_per_answer, 1, 10'000);
-  reader.read("bids_per_seat_and_imp", out.bids_per_seat_and_imp, 1, 100);
-  uint64_t adm_bytes = out.adm_bytes;
-  reader.read_bytes("adm_bytes", adm_bytes, 1 << 10, 16 << 20);
-  out.adm_bytes = static_cast<uint32_t>(adm_bytes);
-  reader.finish();
-}
-
 bool parse_size(std::string_view text, openrtb::Size& out) {
   const size_t x = text.find('x');
   if (x == std::string_view::npos) {
@@ -80,6 +57,45 @@ bool parse_size(std::string_view text, openrtb::Size& out) {
     return error == std::errc() && rest == part.data() + part.size() && value > 0;
   };
   return number(text.substr(0, x), out.w) && number(text.substr(x + 1), out.h);
+}
+
+void read_checks(ConfigReader reader, exchange::BidChecks& out) {
+  read_check(reader, "size", out.size);
+  read_check(reader, "secure", out.secure);
+  read_check(reader, "badv", out.badv);
+  read_check(reader, "bcat", out.bcat);
+  read_check(reader, "battr", out.battr);
+  read_check(reader, "markup", out.markup);
+  read_check(reader, "deal", out.deal);
+  read_check(reader, "vast", out.vast);
+  read_check(reader, "mime", out.mime);
+  read_check(reader, "duration", out.duration);
+  read_check(reader, "protocol", out.protocol);
+  read_check(reader, "video_size", out.video_size);
+  read_check(reader, "native", out.native);
+  read_check(reader, "language", out.language);
+  read_check(reader, "expiry", out.expiry);
+  read_check(reader, "bapp", out.bapp);
+  read_check(reader, "dsa", out.dsa);
+  reader.read("allow_nurl_only", out.allow_nurl_only);
+  reader.read("require_crid", out.require_crid);
+  reader.read("require_mtype", out.require_mtype);
+  reader.read("require_response_id", out.require_response_id);
+  reader.read("allow_duplicate_bid_id", out.allow_duplicate_bid_id);
+  reader.read("currency_from_request_only", out.currency_from_request_only);
+  reader.read_cpm("price_cap", out.price_cap);
+  std::string largest;
+  reader.read("banner_size_max", largest);
+  if (!largest.empty() && !parse_size(largest, out.banner_size_max)) {
+    reader.problem("banner_size_max",
+                   fmt::format("must be a size such as 1920x1080, is \"{}\"", largest));
+  }
+  reader.read("bids_per_answer", out.bids_per_answer, 1, 10'000);
+  reader.read("bids_per_seat_and_imp", out.bids_per_seat_and_imp, 1, 100);
+  uint64_t adm_bytes = out.adm_bytes;
+  reader.read_bytes("adm_bytes", adm_bytes, 1 << 10, 16 << 20);
+  out.adm_bytes = static_cast<uint32_t>(adm_bytes);
+  reader.finish();
 }
 
 void read_routing(ConfigReader reader, exchange::Routing& out) {

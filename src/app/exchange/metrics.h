@@ -11,6 +11,7 @@
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
+#include "base/time.h"
 #include "net/server.h"
 #include "resilience/guard.h"
 
@@ -26,6 +27,7 @@ struct MetricSources {
   const BidAlerts& bid_alerts;
   const NoticeDesk& notices;
   const DspHosts& hosts;
+  base::Instant now{};
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

@@ -38,6 +38,7 @@ PickedHost unpacked(uint64_t word) {
 void WorkerHosts::set_addresses(std::span<const net::SocketAddress> addresses) {
   std::vector<HostAddress> known;
   count_ = std::min(addresses.size(), keys_.size());
+  known.reserve(count_);
   for (size_t i = 0; i < count_; ++i) {
     keys_[i] = addresses[i].key();
     known.push_back({.key = keys_[i], .text = to_string(addresses[i])});

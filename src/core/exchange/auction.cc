@@ -137,7 +137,8 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
                         .candidate = &self.candidates()[candidate],
                         .index = candidate,
                         .request_id = call.request_id,
-                        .rates = self.rates()};
+                        .rates = self.rates(),
+                        .formats = &self.formats};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
     self.late.reset();
     self.late.terms = call.terms;

@@ -80,6 +80,7 @@ bool Auction::Body::read() {
     return false;
   }
   request_hash = base::hash64(request.id);
+  formats.reset(document, document.root());
   account = &snapshot->account_of(request.publisher_id);
   assume_secure(*account, document, request);
   miss_after = input.time_zero + clamped_tmax(snapshot->timing, request.tmax);

@@ -11,6 +11,7 @@
 #include "exchange/auction.h"
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/formats.h"
 #include "exchange/clearing/rates.h"
 #include "exchange/conclusion.h"
 #include "exchange/house.h"
@@ -54,6 +55,7 @@ struct Auction::Body {
   std::vector<Ask> asks;
   size_t outstanding = 0;
 
+  clearing::AskedFormats formats;
   std::vector<clearing::Bid*> bids;
   std::vector<clearing::Cleared> cleared;
   std::vector<HouseFill> house;

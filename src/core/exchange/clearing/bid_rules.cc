@@ -160,6 +160,10 @@ Loss size(const RuleInput& input, Bid& bid) {
   if (bid.media != MediaType::kBanner) {
     return Loss::kWon;
   }
+  const openrtb::Size& most = input.dsp.checks.banner_size_max;
+  if ((most.w > 0 && bid.size.w > most.w) || (most.h > 0 && bid.size.h > most.h)) {
+    return Loss::kSize;
+  }
   const bool readable = w.has_value() && h.has_value();
   const bool unsaid = readable && bid.size == openrtb::Size{};
   if (unsaid || (readable && size_offered(imp_of(input, bid), bid.size))) {
@@ -235,9 +239,18 @@ Loss judge(const RuleInput& input, Bid& bid) {
   constexpr std::array kRules = {identity, seat,   price,      currency,   floor,
                                  markup,   crid,   deal,       deal_terms, media,
                                  size,     secure, advertiser, category,   attribute};
+  constexpr std::array kFormatRules = {timed_media, native_assets,  language,
+                                       expiry,      advertised_app, transparency};
   for (const auto rule : kRules) {
     if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
       return loss;
+    }
+  }
+  if (input.formats != nullptr) {
+    for (const auto rule : kFormatRules) {
+      if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
+        return loss;
+      }
     }
   }
   return Loss::kWon;
