@@ -83,7 +83,7 @@ TEST_F(ServerCallersTest, CallersInTheBacklogAreServedAfterTheListenerIsToldToSt
   on_worker([&] {  // the acceptor cannot see them before it is told to stop
     for (int i = 0; i < 100; ++i) {
       queued.push_back(RawSocket::to(server_->port()));
-      queued.back().send("GET / HTTP/1.1\r\n\r\n");
+      queued.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     }
     server_->stop_accepting();
   });
