@@ -285,7 +285,7 @@ TEST(ExchangeConfig, RefusesHostsAndAddressesThatMakeNoSense) {
             "f:2: dsps[0]: its guard settings as inherited: hosts.eject_max: 10.0 s is not between "
             "60.0 s and 3600.0 s\n");
   EXPECT_NE(problems_of("guards: { hosts: { volume: 9 } }\nhouse_ads: [{ type: video, adm: v }]\n")
-                .find("f:1: guards.hosts.volume: must be from 10 to 100000"),
+                .find("f:1: guards.hosts.volume: must be between 10 and 100000, is 9"),
             std::string::npos);
   const auto with = [](std::string_view addresses) {
     return problems_of("dsps: [{ name: a, endpoints: [{ url: \"http://x.example/\", addresses: [" +

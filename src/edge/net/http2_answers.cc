@@ -80,6 +80,7 @@ void Http2Session::refuse(Http2Stream& stream, uint16_t status) {
   stream.body.reset();
   Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
   response.body = std::string(reason_phrase(status)) + "\n";
+  name_origin(worker_.shared.listener, stream.pending->request.header("origin"), response);
   submit(stream, std::move(response));
 }
 

@@ -188,6 +188,21 @@ TEST_F(Http2LimitsTest, BodiesOverTheCapAreAnswered413AndTheConnectionServesOn) 
   EXPECT_EQ(counters().http2_reset_floods.value(), 0U);
 }
 
+TEST_F(Http2LimitsTest, RefusalsNameTheOriginWhereTheListenerDoes) {
+  open({.body_bytes = 4'096}, {}, {.names_origin = true});
+  Http2Client caller(port());
+  const auto refused = [&](std::vector<std::pair<std::string, std::string>> headers) {
+    headers.emplace_back("content-length", "300000");
+    return caller.wait(
+        caller.ask("/", {.method = "POST", .headers = headers, .body = std::string(300'000, 'b')}));
+  };
+  auto answer = refused({{"origin", "https://p.example"}});
+  EXPECT_EQ(answer.status, "413");
+  EXPECT_EQ(answer.headers["access-control-allow-origin"], "https://p.example");
+  EXPECT_EQ(answer.headers["access-control-allow-credentials"], "true");
+  EXPECT_FALSE(refused({}).headers.contains("access-control-allow-origin"));
+}
+
 TEST_F(Http2LimitsTest, OverTheByteBudgetRequestsAreAnswered503) {
   open({.worker_bytes = 256 * 1024});
   Http2Client caller(port());
