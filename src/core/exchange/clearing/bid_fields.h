@@ -21,6 +21,7 @@ struct BidFields {
   openrtb::NodeId mtype = openrtb::kAbsent;
   openrtb::NodeId w = openrtb::kAbsent;
   openrtb::NodeId h = openrtb::kAbsent;
+  bool notices = false;  ///< Has nurl, burl or lurl.
 };
 
 /// One pass over the members of `bid`, instead of a search for each of them.
