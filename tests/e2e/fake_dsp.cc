@@ -5,8 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,16 +16,19 @@
 
 namespace spillway::e2e {
 
-FakeDsp::FakeDsp(Script script) : script_(std::move(script)) {
+FakeDsp::FakeDsp(Script script, const std::string& address, uint16_t port)
+    : script_(std::move(script)) {
   listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  ::bind(listener_.value(), reinterpret_cast<sockaddr*>(&address), size);
-  ::listen(listener_.value(), 512);
-  ::getsockname(listener_.value(), reinterpret_cast<sockaddr*>(&address), &size);
-  port_ = ntohs(address.sin_port);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(port);
+  ::inet_pton(AF_INET, address.c_str(), &place.sin_addr);
+  socklen_t size = sizeof(place);
+  if (::bind(listener_.value(), reinterpret_cast<sockaddr*>(&place), size) == 0 &&
+      ::listen(listener_.value(), 512) == 0) {
+    ::getsockname(listener_.value(), reinterpret_cast<sockaddr*>(&place), &size);
+    port_ = ntohs(place.sin_port);
+  }
   acceptor_ = std::thread([this] { accept_all(); });
 }
 
@@ -80,6 +85,8 @@ void FakeDsp::serve(int fd) {
       script = script_;
     }
     const Answer answer = script(request);
+    pollfd gone{.fd = fd, .events = POLLRDHUP, .revents = 0};
+    ::poll(&gone, 1, static_cast<int>(answer.after.count()));
     send_all(fd, answer.bytes);
     if (answer.hang) {
       std::string ignored;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -11,24 +13,26 @@
 
 namespace spillway::e2e {
 
-/// A bidder on a free port that answers with whatever bytes it is told, right or wrong. Each
-/// connection has a thread; destruction ends them.
+/// A bidder on a free port of 127.0.0.1, or where it is told, that answers with whatever bytes it
+/// is told, right or wrong. Each connection has a thread; destruction ends them.
 class FakeDsp {
  public:
   /// What to do with one request.
   struct Answer {
-    std::string bytes;   ///< Sent as they are.
-    bool hang = false;   ///< Nothing more is sent, the connection stays.
-    bool close = false;  ///< The connection ends after the bytes.
+    std::string bytes;                   ///< Sent as they are.
+    bool hang = false;                   ///< Nothing more is sent, the connection stays.
+    bool close = false;                  ///< The connection ends after the bytes.
+    std::chrono::milliseconds after{0};  ///< How long the answer takes; less when the caller goes.
   };
 
   using Script = std::function<Answer(const Message& request)>;
 
-  explicit FakeDsp(Script script);
+  explicit FakeDsp(Script script, const std::string& address = "127.0.0.1", uint16_t port = 0);
   ~FakeDsp();
   FakeDsp(const FakeDsp&) = delete;
   FakeDsp& operator=(const FakeDsp&) = delete;
 
+  /// 0 when it could not listen there.
   [[nodiscard]] uint16_t port() const { return port_; }
 
   [[nodiscard]] uint64_t calls() const { return calls_.load(); }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
@@ -20,6 +19,7 @@
 
 #include "e2e/exchange_process.h"
 #include "e2e/fake_dsp.h"
+#include "e2e/load_report.h"
 #include "e2e/sockets.h"
 #include "net/http.h"
 #include "net/os_clock.h"
@@ -208,17 +208,6 @@ TEST_F(TlsToDsps, KeepTheirFilesWhenAReloadBringsBadOnes) {
                                   file.path(), "--check-config"});
   EXPECT_EQ(check.exit_code, 1);
   EXPECT_NE(check.err.find("/nonexistent/ca.pem"), std::string::npos) << check.err;
-}
-
-/// A number of a report of `spillway load`; -1 when it is not there.
-long number(const std::string& report, std::string_view name) {
-  const auto at = report.find(fmt::format("\"{}\":", name));
-  return at == std::string::npos ? -1 : std::atol(report.c_str() + at + name.size() + 3);
-}
-
-/// Requests that got an answer, whichever.
-long answered_of(const std::string& report) {
-  return number(report, "ended") - number(report, "none");
 }
 
 class TlsForCallers : public TlsToDsps {

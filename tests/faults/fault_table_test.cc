@@ -111,6 +111,28 @@ TEST(FaultTable, WhatOpensOpensInTimeAndIsClosedWithinAMinuteOfRecovery) {
   }
 }
 
+TEST(FaultTable, WhatOpensLateIsOpenOnceTheFaultHasGrown) {
+  for (const auto& row : documented()) {
+    if (row.reaction != FaultReaction::kOpensLate) {
+      continue;
+    }
+    const auto fault = fault_of(row);
+    const double grown_s = base::to_ms(fault.over) / 1000;
+    for (const auto& bar : kBars) {
+      VirtualDsp dsp(13);
+      dsp.run(kWarm, bar.rate);
+      dsp.inject(fault);
+      const double opened_s = seconds(dsp.until(State::kOpen, 5min, bar.rate));
+      EXPECT_LE(opened_s, grown_s + bar.open_s) << row.name << " at " << bar.rate << "/s";
+      EXPECT_GT(dsp.outcomes(outcome_named(row.outcome)), 0U) << row.name;
+      dsp.clear();
+      EXPECT_LE(seconds(dsp.until(State::kClosed, 5min, bar.rate)), 60) << row.name;
+      std::printf("%-26s %6.0f  open after %.1f s of a growth of %.0f s\n", row.name.c_str(),
+                  bar.rate, opened_s, grown_s);
+    }
+  }
+}
+
 TEST(FaultTable, WhatOnlyAlertsStaysClosedAndAlertsUntilItIsOver) {
   for (const auto& row : documented()) {
     if (row.reaction != FaultReaction::kAlertsOnly) {

@@ -36,6 +36,7 @@ namespace {
 constexpr size_t kRequests = 64;
 constexpr base::Duration kConnectTime = 100us;
 constexpr base::Duration kTail = 1s;
+constexpr base::Duration kMargin = 5ms;
 
 }  // namespace
 
@@ -87,7 +88,7 @@ workload::PartnerSettings VirtualDsp::healthy() {
 base::Duration VirtualDsp::usual_budget(base::Rng& rng) {
   constexpr std::array kTmaxMs{100, 120, 150, 200, 300};
   const auto pick = static_cast<size_t>(rng.uniform() * kTmaxMs.size());
-  return std::chrono::milliseconds(kTmaxMs[std::min(pick, kTmaxMs.size() - 1)]) - 5ms;
+  return std::chrono::milliseconds(kTmaxMs[std::min(pick, kTmaxMs.size() - 1)]) - kMargin;
 }
 
 void VirtualDsp::inject(const workload::Fault& fault, base::Duration lasting) {
@@ -149,6 +150,17 @@ size_t VirtualDsp::take_slot() {
   return index;
 }
 
+/// The next request whose tmax leaves this time, so that who keeps tmax keeps this; else the next.
+const VirtualDsp::Asked& VirtualDsp::request_for(base::Duration offered) {
+  const size_t first = serial_++;
+  for (size_t i = first; i < first + kRequests; ++i) {
+    if (requests_[i % kRequests]->view.tmax == offered + kMargin) {
+      return *requests_[i % kRequests];
+    }
+  }
+  return *requests_[first % kRequests];
+}
+
 void VirtualDsp::ask(base::Duration offered) {
   auto permit = guard.admit(0, {.now = now, .offered = offered, .request_hash = rng.next()});
   if (!permit) {
@@ -160,12 +172,12 @@ void VirtualDsp::ask(base::Duration offered) {
   Call& call = *calls_[index];
   call.started = now;
   call.permit = std::move(*permit);
-  call.request = requests_[serial_++ % kRequests].get();
+  call.request = &request_for(offered);
   auto& result = call.result;
   result.started_at = now;
   result.reused = result.retried = true;
   result.phase = CallPhase::kDone;
-  if (!partner_.faults().listening(now)) {
+  if (!partner_.faults().listening(now, "")) {
     result.phase = CallPhase::kConnect;
     result.error = CallError::kRefused;
     call.whole_at = now + kConnectTime;

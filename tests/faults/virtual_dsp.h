@@ -98,6 +98,7 @@ class VirtualDsp {
   void ask(base::Duration offered);
   void settle(size_t index);
   size_t take_slot();
+  [[nodiscard]] const Asked& request_for(base::Duration offered);
 
   exchange::Snapshot snapshot_;
   exchange::Candidate candidate_;

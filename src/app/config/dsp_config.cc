@@ -47,29 +47,6 @@ void read_check(ConfigReader& reader, std::string_view key, exchange::Check& out
   out = static_cast<exchange::Check>(choice);
 }
 
-void read_checks(ConfigReader reader, exchange::BidChecks& out) {
-  read_check(reader, "size", out.size);
-  read_check(reader, "secure", out.secure);
-  read_check(reader, "badv", out.badv);
-  read_check(reader, "bcat", out.bcat);
-  read_check(reader, "battr", out.battr);
-  read_check(reader, "markup", out.markup);
-  read_check(reader, "deal", out.deal);
-  reader.read("allow_nurl_only", out.allow_nurl_only);
-  reader.read("require_crid", out.require_crid);
-  reader.read("require_mtype", out.require_mtype);
-  reader.read("require_response_id", out.require_response_id);
-  reader.read("allow_duplicate_bid_id", out.allow_duplicate_bid_id);
-  reader.read("currency_from_request_only", out.currency_from_request_only);
-  reader.read_cpm("price_cap", out.price_cap);
-  reader.read("bids_per_answer", out.bids_per_answer, 1, 10'000);
-  reader.read("bids_per_seat_and_imp", out.bids_per_seat_and_imp, 1, 100);
-  uint64_t adm_bytes = out.adm_bytes;
-  reader.read_bytes("adm_bytes", adm_bytes, 1 << 10, 16 << 20);
-  out.adm_bytes = static_cast<uint32_t>(adm_bytes);
-  reader.finish();
-}
-
 bool parse_size(std::string_view text, openrtb::Size& out) {
   const size_t x = text.find('x');
   if (x == std::string_view::npos) {
@@ -80,6 +57,45 @@ bool parse_size(std::string_view text, openrtb::Size& out) {
     return error == std::errc() && rest == part.data() + part.size() && value > 0;
   };
   return number(text.substr(0, x), out.w) && number(text.substr(x + 1), out.h);
+}
+
+void read_checks(ConfigReader reader, exchange::BidChecks& out) {
+  read_check(reader, "size", out.size);
+  read_check(reader, "secure", out.secure);
+  read_check(reader, "badv", out.badv);
+  read_check(reader, "bcat", out.bcat);
+  read_check(reader, "battr", out.battr);
+  read_check(reader, "markup", out.markup);
+  read_check(reader, "deal", out.deal);
+  read_check(reader, "vast", out.vast);
+  read_check(reader, "mime", out.mime);
+  read_check(reader, "duration", out.duration);
+  read_check(reader, "protocol", out.protocol);
+  read_check(reader, "video_size", out.video_size);
+  read_check(reader, "native", out.native);
+  read_check(reader, "language", out.language);
+  read_check(reader, "expiry", out.expiry);
+  read_check(reader, "bapp", out.bapp);
+  read_check(reader, "dsa", out.dsa);
+  reader.read("allow_nurl_only", out.allow_nurl_only);
+  reader.read("require_crid", out.require_crid);
+  reader.read("require_mtype", out.require_mtype);
+  reader.read("require_response_id", out.require_response_id);
+  reader.read("allow_duplicate_bid_id", out.allow_duplicate_bid_id);
+  reader.read("currency_from_request_only", out.currency_from_request_only);
+  reader.read_cpm("price_cap", out.price_cap);
+  std::string largest;
+  reader.read("banner_size_max", largest);
+  if (!largest.empty() && !parse_size(largest, out.banner_size_max)) {
+    reader.problem("banner_size_max",
+                   fmt::format("must be a size such as 1920x1080, is \"{}\"", largest));
+  }
+  reader.read("bids_per_answer", out.bids_per_answer, 1, 10'000);
+  reader.read("bids_per_seat_and_imp", out.bids_per_seat_and_imp, 1, 100);
+  uint64_t adm_bytes = out.adm_bytes;
+  reader.read_bytes("adm_bytes", adm_bytes, 1 << 10, 16 << 20);
+  out.adm_bytes = static_cast<uint32_t>(adm_bytes);
+  reader.finish();
 }
 
 void read_routing(ConfigReader reader, exchange::Routing& out) {
@@ -145,8 +161,12 @@ void read_tls(ConfigReader reader, const exchange::DspConfig& dsp, exchange::Dsp
 void refuse_plain(ConfigReader& reader, const exchange::DspConfig& dsp) {
   bool insecure = false;
   reader.read("insecure", insecure);
+  const auto stays_here = [](const exchange::Endpoint& endpoint) {
+    return endpoint.addresses.empty() ? is_loopback(endpoint.host)
+                                      : std::ranges::all_of(endpoint.addresses, is_loopback);
+  };
   for (const auto& endpoint : dsp.endpoints) {
-    if (!insecure && !endpoint.tls && !endpoint.host.empty() && !is_loopback(endpoint.host)) {
+    if (!insecure && !endpoint.tls && !endpoint.host.empty() && !stays_here(endpoint)) {
       reader.problem("", fmt::format("plain http to {}, which is not this machine: use https, or "
                                      "say insecure: true",
                                      endpoint.host));
@@ -174,8 +194,24 @@ void settle_guard(ConfigReader& reader, const Inherited& inherited,
   }
 }
 
+void read_addresses(ConfigReader& reader, exchange::Endpoint& out) {
+  constexpr size_t kMost = 64;
+  reader.read("addresses", out.addresses);
+  for (const auto& address : out.addresses) {
+    if (!is_address(address)) {
+      reader.problem("addresses", fmt::format("must be IPv4 or IPv6 addresses without port; \"{}\" "
+                                              "is none",
+                                              address));
+    }
+  }
+  if (out.addresses.size() > kMost) {
+    reader.problem("addresses", fmt::format("must be at most {}", kMost));
+  }
+}
+
 void read_endpoint(ConfigReader& reader, const Inherited& inherited, exchange::Endpoint& out) {
   read_url(reader, "url", out);
+  read_addresses(reader, out);
   read_name(reader, "region", out.region);
   read_name(reader, "path", out.path);
   out.media = read_media(reader, "media", out.media);
@@ -255,6 +291,7 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   auto guard = reader.section("guard");
   read_guard(guard, inherited.dsp);
   read_classic(guard, inherited.dsp);
+  read_hosts(guard, inherited.dsp);
   guard.finish();
   out.qps = inherited.dsp.qps.value_or(defaults.qps.value_or(0));
   reader.read("qps", out.qps, 0, 10'000'000);

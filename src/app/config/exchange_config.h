@@ -10,6 +10,7 @@
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "exchange/snapshot.h"
+#include "net/http2_settings.h"
 #include "net/server.h"
 #include "net/tls.h"
 
@@ -49,12 +50,16 @@ struct ExchangeConfig {
   bool admin_allow_remote = false;
   uint32_t workers = 0;  ///< Never 0 once read: as many as there are processors.
   LogLevel log_level = LogLevel::kInfo;
-  base::Duration stop_timeout = std::chrono::seconds(5);  ///< For what is in flight at SIGTERM.
+  /// How long SIGTERM goes on serving, not ready any more and with `Connection: close`, before the
+  /// listener closes. Larger: load balancers have more time to notice, a stop takes longer.
+  base::Duration drain_announce{};
+  base::Duration stop_timeout = std::chrono::seconds(5);  ///< From there on, for what is left.
   net::TlsServerSettings tls{};  ///< Of the auctions' listener; no certificate: plain.
   /// Networks of our own load balancers. With proxy_protocol every connection comes from one and
   /// begins with a PROXY header; without, their X-Forwarded-For is believed.
   std::vector<std::string> trusted_proxies;
   bool proxy_protocol = false;
+  net::Http2Settings http2{.enabled = true};  ///< Beside HTTP/1.1, on the auctions' listener.
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;

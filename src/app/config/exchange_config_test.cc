@@ -1,18 +1,12 @@
 #include "app/config/exchange_config.h"
 
-#include <cstddef>
-#include <fstream>
-#include <iterator>
-#include <regex>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "app/config/config_fixture.h"
 #include "app/config/plan.h"
-#include "app/config/reader.h"
 #include "app/config/url.h"
 #include "exchange/snapshot.h"
 
@@ -20,6 +14,8 @@ namespace spillway::app {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::good;
+using testing::problems_of;
 
 constexpr std::string_view kMinimal = R"(
 exchange: { listen: 127.0.0.1:8080 }
@@ -30,30 +26,6 @@ dsps:
 house_ads:
   - { type: banner, w: 300, h: 250, adm: "<a href=https://house.example></a>", adomain: [house.example] }
 )";
-
-std::string problems_of(std::string_view text) {
-  std::vector<ConfigProblem> problems;
-  (void)read_exchange_config(text, problems);
-  std::string out;
-  for (const auto& problem : problems) {
-    out += to_string(problem, "f") + "\n";
-  }
-  return out;
-}
-
-ExchangeConfig good(std::string_view text) {
-  std::vector<ConfigProblem> problems;
-  auto config = read_exchange_config(text, problems);
-  for (const auto& problem : problems) {
-    ADD_FAILURE() << to_string(problem, "f");
-  }
-  return config;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(ExchangeConfig, ReadsTheMinimalConfiguration) {
   const auto config = good(kMinimal);
@@ -285,6 +257,48 @@ TEST(ExchangeConfig, SendsRequestsOverANetworkInPlainOnlyWhenToldTo) {
   }
 }
 
+TEST(ExchangeConfig, ReadsTheHostsOfADspWholeFromTheLevelThatHasThem) {
+  const auto config = good(R"(
+guards: { hosts: { volume: 80, warm: 20s } }
+dsps:
+  - { name: a, endpoint: "https://a.example/" }
+  - name: b
+    guard: { hosts: { eject_min: 1s } }
+    endpoints:
+      - { url: "http://b.example:81/", addresses: [127.0.0.2, "::1"], guard: { ramp: 1m } }
+)");
+  const auto& inherited = config.snapshot.dsps[0].endpoints[0].guard.hosts;
+  EXPECT_EQ(inherited.volume, 80U);
+  EXPECT_EQ(inherited.warm, 20s);
+  EXPECT_EQ(inherited.eject_min, 10s);
+  const auto& endpoint = config.snapshot.dsps[1].endpoints[0];
+  EXPECT_EQ(endpoint.guard.hosts.eject_min, 1s);
+  EXPECT_EQ(endpoint.guard.hosts.volume, 50U) << "the default, not what is inherited";
+  EXPECT_EQ(endpoint.guard.ramp, 1min);
+  EXPECT_EQ(endpoint.addresses, (std::vector<std::string>{"127.0.0.2", "::1"}));
+  EXPECT_EQ(endpoint.host, "b.example");
+}
+
+TEST(ExchangeConfig, RefusesHostsAndAddressesThatMakeNoSense) {
+  EXPECT_EQ(problems_of("guards: { hosts: { eject_min: 1m, eject_max: 10s } }\n"
+                        "dsps: [{ name: a, endpoint: \"https://a.example/\" }]\n"),
+            "f:2: dsps[0]: its guard settings as inherited: hosts.eject_max: 10.0 s is not between "
+            "60.0 s and 3600.0 s\n");
+  EXPECT_NE(problems_of("guards: { hosts: { volume: 9 } }\nhouse_ads: [{ type: video, adm: v }]\n")
+                .find("f:1: guards.hosts.volume: must be between 10 and 100000, is 9"),
+            std::string::npos);
+  const auto with = [](std::string_view addresses) {
+    return problems_of("dsps: [{ name: a, endpoints: [{ url: \"http://x.example/\", addresses: [" +
+                       std::string(addresses) + "] }] }]\n");
+  };
+  EXPECT_EQ(with("127.0.0.1"), "");
+  EXPECT_EQ(with("localhost, 127.0.0.1"),
+            "f:1: dsps[0].endpoints[0].addresses: must be IPv4 or IPv6 addresses without port; "
+            "\"localhost\" is none\n");
+  EXPECT_NE(with("10.0.0.1").find("plain http to x.example"), std::string::npos)
+      << "what counts is where the bytes go";
+}
+
 TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
   const auto with = [](std::string_view keys) {
     return problems_of("exchange: { " + std::string(keys) +
@@ -298,6 +312,25 @@ TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
   EXPECT_EQ(with("proxy_protocol: true"),
             "f:1: exchange.proxy_protocol: must have trusted_proxies beside it: nobody could "
             "connect without\n");
+}
+
+TEST(ExchangeConfig, OffersHttp2UnlessToldNotTo) {
+  const std::string house = "house_ads: [{ type: banner, w: 1, h: 1, adm: x }]\n";
+  const auto on = good(house);
+  EXPECT_TRUE(on.http2.enabled);
+  EXPECT_EQ(on.tls.protocols, (std::vector<std::string>{"h2", "http/1.1"}));
+  const auto off = good("exchange: { http2: { enabled: false } }\n" + house);
+  EXPECT_FALSE(off.http2.enabled);
+  EXPECT_EQ(off.tls.protocols, (std::vector<std::string>{"http/1.1"}));
+  const auto set =
+      good("exchange: { http2: { max_streams: 250, max_resets: 5, max_control_frames: 100 } }\n" +
+           house);
+  EXPECT_EQ(set.http2.max_streams, 250U);
+  EXPECT_EQ(set.http2.max_resets, 5U);
+  EXPECT_EQ(set.http2.max_control_frames, 100U);
+  EXPECT_NE(problems_of("exchange: { http2: { max_streams: 1001, max_resets: 0 } }\n" + house)
+                .find("exchange.http2.max_streams: must be between 1 and 1000, is 1001"),
+            std::string::npos);
 }
 
 TEST(ExchangeConfig, ReadsHowADspIsCalledOverTls) {
@@ -319,126 +352,6 @@ dsps:
             "f:1: dsps[0].tls: must have cert_file and key_file, or none of the two\n");
   EXPECT_EQ(problems_of("dsps: [{ name: a, endpoint: \"http://[::1]/\", tls: { ca_file: c } }]\n"),
             "f:1: dsps[0].tls: is of no use: the DSP has no https endpoint\n");
-}
-
-TEST(ConnectionPlan, CallersNeverTakeTheFilesOfTheDsps) {
-  const auto config =
-      good("dsps:\n  - { name: a, endpoint: \"http://127.0.0.1:1/\", max_connections: 300 }\n");
-  EXPECT_EQ(callers_within(config, 1'000'000), 10'000U);
-  EXPECT_EQ(callers_within(config, 1'024), 1'024U - 300 - 100 - 64);
-  EXPECT_EQ(callers_within(config, 200), 50U);
-  EXPECT_EQ(callers_within(config, 0), 1U);
-}
-
-TEST(ConnectionPlan, WarnsWhenTheExpectedRateNeedsMoreConnectionsThanThereAre) {
-  const auto config = good(R"(
-exchange: { workers: 4, limits: { connections: 10 } }
-dsps:
-  - { name: a, endpoint: "https://h/", max_connections: 40, expect: { qps: 1000, latency: 80ms } }
-  - { name: b, endpoint: "https://h/", max_connections: 400, expect: { qps: 1000, latency: 80ms } }
-)");
-  const auto plan = plan_connections(config, {.ephemeral_ports = 28'232, .open_files = 100'000});
-  ASSERT_EQ(plan.endpoints.size(), 2U);
-  EXPECT_DOUBLE_EQ(plan.endpoints[0].in_flight_mean, 80.0);
-  EXPECT_EQ(plan.endpoints[0].per_worker, 10U);
-  ASSERT_EQ(plan.warnings.size(), 1U);
-  EXPECT_NE(plan.warnings[0].find("calls will be refused"), std::string::npos);
-  EXPECT_EQ(plan_connections(config, {.ephemeral_ports = 450, .open_files = 50}).warnings.size(),
-            3U);
-}
-
-TEST(ConnectionPlan, DealsEveryConnectionAndAtLeastOneToEachWorker) {
-  EXPECT_EQ(connections_of_worker(10, 4, 0), 3U);
-  EXPECT_EQ(connections_of_worker(10, 4, 3), 2U);
-  EXPECT_EQ(connections_of_worker(2, 4, 3), 1U);
-}
-
-// Every list and mapping there is, so that every key is asked for.
-constexpr std::string_view kWhole = R"(
-dsps: [{ name: a, endpoint: "https://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "https://h/" }] }]
-accounts: [{ publisher: p }]
-notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }] }
-house_ads: [{ type: native, adm: "{}" }]
-)";
-
-TEST(ConfigurationPage, HasExactlyTheKeysThatAreRead) {
-  std::vector<ConfigProblem> problems;
-  std::vector<AskedKey> asked;
-  (void)read_exchange_config(kWhole, problems, &asked);
-  EXPECT_TRUE(problems.empty());
-  std::set<std::string> read;
-  for (const auto& key : asked) {
-    read.insert(key.path);
-  }
-
-  // Rows of the page's tables begin with a key in backticks: | `exchange.listen` | ...
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  std::set<std::string> written;
-  const std::regex row(R"(\n\| `([^`]+)` \|)");
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
-       ++it) {
-    EXPECT_TRUE(written.insert((*it)[1]).second) << (*it)[1] << " stands twice";
-  }
-  for (const auto& key : read) {
-    EXPECT_TRUE(written.contains(key)) << key << " is read and not in docs/configuration.md";
-  }
-  for (const auto& key : written) {
-    EXPECT_TRUE(read.contains(key)) << key << " is in docs/configuration.md and never read";
-  }
-}
-
-// Defaults that depend on something else; all others must be what the code has.
-const std::set<std::string> kInWords{"one a processor",
-                                     "none: nothing is recorded",
-                                     "none: the system's store",
-                                     "none: plain HTTP",
-                                     "none: the default account",
-                                     "required",
-                                     "required, or endpoints",
-                                     "required for banners",
-                                     "the name",
-                                     "the guard's",
-                                     "dsps[].guard.qps, else guards.qps",
-                                     "the region's",
-                                     "inherited",
-                                     "all",
-                                     "none",
-                                     "unknown"};
-
-TEST(ConfigurationPage, HasTheDefaultsOfTheCode) {
-  std::vector<ConfigProblem> problems;
-  std::vector<AskedKey> asked;
-  (void)read_exchange_config(kWhole, problems, &asked);
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");
-  size_t literal = 0;
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
-       ++it) {
-    const std::string key = (*it)[1];
-    const std::string written = std::regex_replace((*it)[2].str(), std::regex("`"), "");
-    if (kInWords.contains(written)) {
-      continue;
-    }
-    ++literal;
-    for (const auto& [path, fallback] : asked) {
-      if (path == key) {
-        EXPECT_EQ(written, fallback) << key;
-      }
-    }
-  }
-  EXPECT_GT(literal, 80U);
-}
-
-TEST(ConfigurationPage, ShowsAnExampleThatWorks) {
-  const auto page = read_file(SPILLWAY_SOURCE_DIR "/docs/configuration.md");
-  const std::regex block("```yaml\n([^`]*)```");
-  size_t examples = 0;
-  for (auto it = std::sregex_iterator(page.begin(), page.end(), block);
-       it != std::sregex_iterator(); ++it) {
-    ++examples;
-    EXPECT_EQ(problems_of((*it)[1].str()), "");
-  }
-  EXPECT_GE(examples, 2U);
 }
 
 }  // namespace

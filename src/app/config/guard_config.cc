@@ -9,6 +9,7 @@
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "resilience/classic_rules.h"
+#include "resilience/host_settings.h"
 #include "resilience/limiter.h"
 #include "resilience/settings.h"
 
@@ -83,6 +84,7 @@ void read_classic(ConfigReader& reader, resilience::SettingsPatch& patch) {
   section.read("failure_rate", rules.failure_rate, 0.001, 1.0);
   section.read("slow_rate", rules.slow_rate, 0.001, 1.0);
   section.read("slow", rules.slow, 1ms, 10min);
+  section.read("p99_ceiling", rules.p99_ceiling, 0ms, 10min);
   section.read("half_open_calls", rules.half_open_calls, 1, 15);
   section.read("open", rules.open, 100ms, kLongest);
   section.read("open_growth", rules.open_growth, 1.0, 10.0);
@@ -91,6 +93,30 @@ void read_classic(ConfigReader& reader, resilience::SettingsPatch& patch) {
   section.finish();
   if (reader.has("classic")) {
     patch.classic = rules;
+  }
+}
+
+void read_hosts(ConfigReader& reader, resilience::SettingsPatch& patch) {
+  resilience::HostSettings hosts;
+  ConfigReader section = reader.section("hosts");
+  section.read("consecutive_local", hosts.consecutive_local, 1, 1'000);
+  section.read("consecutive_server_errors", hosts.consecutive_server_errors, 1, 1'000);
+  section.read("interval", hosts.interval, 1s, 5min);
+  section.read("volume", hosts.volume, 10, 100'000);
+  section.read("min_failures", hosts.min_failures, 1, 10'000);
+  section.read("success_floor", hosts.success_floor, 0.0, 1.0);
+  section.read("deviations", hosts.deviations, 0.0, 10.0);
+  section.read("latency_ratio", hosts.latency_ratio, 1.5, 100.0);
+  section.read("slow_floor", hosts.slow_floor, 1ms, 10s);
+  section.read("eject_min", hosts.eject_min, 100ms, 5min);
+  section.read("eject_max", hosts.eject_max, 100ms, 1h);
+  section.read("max_ejected", hosts.max_ejected, 0.0, 1.0);
+  section.read("panic", hosts.panic, 0.0, 1.0);
+  section.read("warm", hosts.warm, 100ms, 5min);
+  section.read("warm_from", hosts.warm_from, 0.01, 1.0);
+  section.finish();
+  if (reader.has("hosts")) {
+    patch.hosts = hosts;
   }
 }
 

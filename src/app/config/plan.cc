@@ -26,12 +26,6 @@ constexpr uint64_t kOwnFiles = 64;  // log, recorder, event loops, and some air
 
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  openrtb::append_json_string(out, text);
-  return out;
-}
-
 void warn_of_endpoint(const EndpointPlan& plan, uint32_t workers, const MachineLimits& machine,
                       std::vector<std::string>& warnings) {
   if (plan.in_flight_mean > plan.max_connections) {
@@ -142,16 +136,17 @@ std::string plan_json(const ConnectionPlan& plan) {
   std::vector<std::string> endpoints;
   endpoints.reserve(plan.endpoints.size());
   for (const auto& entry : plan.endpoints) {
-    endpoints.push_back(fmt::format(
-        R"({{"key":{},"peer":{},"qps":{},"latency_ms":{:.3f},"in_flight_mean":{:.3f},)"
-        R"("in_flight_worst":{:.3f},"max_connections":{},"per_worker":{}}})",
-        json_string(entry.key), json_string(entry.peer), entry.qps, base::to_ms(entry.latency),
-        entry.in_flight_mean, entry.in_flight_worst, entry.max_connections, entry.per_worker));
+    endpoints.push_back(
+        fmt::format(R"({{"key":{},"peer":{},"qps":{},"latency_ms":{:.3f},"in_flight_mean":{:.3f},)"
+                    R"("in_flight_worst":{:.3f},"max_connections":{},"per_worker":{}}})",
+                    openrtb::json_string(entry.key), openrtb::json_string(entry.peer), entry.qps,
+                    base::to_ms(entry.latency), entry.in_flight_mean, entry.in_flight_worst,
+                    entry.max_connections, entry.per_worker));
   }
   std::vector<std::string> warnings;
   warnings.reserve(plan.warnings.size());
   for (const auto& warning : plan.warnings) {
-    warnings.push_back(json_string(warning));
+    warnings.push_back(openrtb::json_string(warning));
   }
   return fmt::format(R"({{"endpoints":[{}],"connections":{},"open_files":{},"warnings":[{}]}})",
                      fmt::join(endpoints, ","), plan.connections, plan.open_files,

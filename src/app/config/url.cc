@@ -85,6 +85,10 @@ bool is_loopback(std::string_view host) {
          (host.starts_with("127.") && is_ipv4(std::string(host)));
 }
 
+bool is_address(std::string_view host) {
+  return is_ipv4(std::string(host)) || is_ipv6(std::string(host));
+}
+
 base::Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
   const auto fail = [whole = url](std::string_view why) {
     return std::unexpected(fmt::format("must be an http URL, is \"{}\": {}", whole, why));

@@ -20,6 +20,9 @@ struct HttpUrl {
 /// Whether a URL's host is this machine: "localhost" or a loopback address.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
+/// An IPv4 or IPv6 address, without brackets.
+[[nodiscard]] bool is_address(std::string_view host);
+
 /// "http://host[:port][/path][?query]", or https://. The error is a sentence for the operator.
 /// Everything that could break out of a request line (white space, control bytes) is refused.
 [[nodiscard]] base::Result<HttpUrl, std::string> parse_http_url(std::string_view url);

@@ -1,5 +1,6 @@
 #include "app/dsp/farm.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,6 +66,43 @@ std::string account_json(const workload::PartnerAccount& account) {
                        account.faults[i].value());
   }
   return out + "}}";
+}
+
+/// What became of the calls of one DSP. docs/metrics.md lists it; a test compares.
+void append_metrics(observe::MetricsPage& page, const FarmDsp& dsp) {
+  const auto& account = dsp.partner().account();
+  const std::string_view name = dsp.name();
+  const auto planned = [&](std::string_view answer, const base::Counter& count) {
+    page.counter("spillway_farm_calls_total", "Whole requests read, by the answer planned",
+                 {{"dsp", name}, {"answer", answer}}, count.value());
+  };
+  planned("bid", account.bids);
+  planned("no_bid", account.no_bids);
+  planned("bad_request", account.bad_requests);
+  planned("error", account.errors);
+  planned("hung", account.hung);
+  planned("reset", account.reset);
+  for (size_t i = 0; i < workload::kFaultKinds; ++i) {
+    const auto kind = workload::to_string(static_cast<workload::FaultKind>(i));
+    page.counter("spillway_farm_faults_total", "Calls hit, by fault",
+                 {{"dsp", name}, {"fault", kind}}, account.faults[i].value());
+  }
+  page.counter("spillway_farm_answered_total", "Answers that the kernel took whole",
+               {{"dsp", name}}, account.answered.value());
+  page.counter("spillway_farm_abandoned_total", "Calls whose connection ended before the answer",
+               {{"dsp", name}}, account.abandoned.value());
+  page.counter("spillway_farm_bids_sent_total", "Bids within the bid answers", {{"dsp", name}},
+               account.bids_sent.value());
+  page.counter("spillway_farm_connections_total", "Connections accepted", {{"dsp", name}},
+               account.connections.value());
+  for (const auto& one : dsp.listeners()) {
+    page.counter("spillway_farm_host_calls_total", "Whole requests read, by the address called",
+                 {{"dsp", name}, {"host", one->host()}}, one->calls().value());
+    page.gauge("spillway_farm_host_connections", "Connections open",
+               {{"dsp", name}, {"host", one->host()}}, static_cast<double>(one->connections()));
+    page.gauge("spillway_farm_host_listening", "1 while connections are accepted",
+               {{"dsp", name}, {"host", one->host()}}, one->listening() ? 1 : 0);
+  }
 }
 
 }  // namespace
@@ -140,6 +178,12 @@ net::Response Farm::change(const net::Request& request) {
   if (!problems.empty()) {
     return refusal(400, to_string(problems.front(), "body"));
   }
+  const auto lacks_host = [&](const FarmDsp* dsp) {
+    return !call.fault.host.empty() && !dsp->has_host(call.fault.host);
+  };
+  if (std::ranges::any_of(dsps, lacks_host)) {
+    return refusal(400, fmt::format("body: host: {} is no address of it", call.fault.host));
+  }
   for (FarmDsp* dsp : dsps) {
     if (!dsp->partner().faults().inject(call.fault, now, call.lasting)) {
       return refusal(409, "too many faults at once; clear some");
@@ -160,6 +204,12 @@ std::string Farm::state_json() const {
     for (const auto kind : active) {
       out += fmt::format(R"({}"{}")", out.back() == '[' ? "" : ",", workload::to_string(kind));
     }
+    out += R"(],"hosts":[)";
+    for (const auto& one : dsp->listeners()) {
+      out += fmt::format(R"({}{{"host":"{}","listening":{},"connections":{},"calls":{}}})",
+                         out.back() == '[' ? "" : ",", one->host(), one->listening(),
+                         one->connections(), one->calls().value());
+    }
     out += R"(],"account":)" + account_json(dsp->partner().account()) + "}";
   }
   return out + "]}\n";
@@ -168,26 +218,7 @@ std::string Farm::state_json() const {
 std::string Farm::metrics_text() const {
   observe::MetricsPage page;
   for (const auto& dsp : dsps_) {
-    const auto& account = dsp->partner().account();
-    const std::string_view name = dsp->name();
-    const auto planned = [&](std::string_view answer, const base::Counter& count) {
-      page.counter("spillway_farm_calls_total", "Whole requests read, by the answer planned",
-                   {{"dsp", name}, {"answer", answer}}, count.value());
-    };
-    planned("bid", account.bids);
-    planned("no_bid", account.no_bids);
-    planned("bad_request", account.bad_requests);
-    planned("error", account.errors);
-    planned("hung", account.hung);
-    planned("reset", account.reset);
-    page.counter("spillway_farm_answered_total", "Answers that the kernel took whole",
-                 {{"dsp", name}}, account.answered.value());
-    page.counter("spillway_farm_abandoned_total", "Calls whose connection ended before the answer",
-                 {{"dsp", name}}, account.abandoned.value());
-    page.counter("spillway_farm_connections_total", "Connections accepted", {{"dsp", name}},
-                 account.connections.value());
-    page.gauge("spillway_farm_listening_bool", "1 while connections are accepted", {{"dsp", name}},
-               dsp->listening() ? 1 : 0);
+    append_metrics(page, *dsp);
   }
   return page.text();
 }

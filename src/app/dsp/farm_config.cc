@@ -4,11 +4,17 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "openrtb/document.h"
@@ -17,6 +23,7 @@
 #include "workload/fault.h"
 #include "workload/latency.h"
 #include "workload/partner.h"
+#include "workload/script.h"
 
 namespace spillway::app {
 
@@ -27,6 +34,7 @@ using workload::FaultKind;
 using workload::Latency;
 using workload::Price;
 
+constexpr size_t kHosts = 64;
 constexpr base::Duration kLongest = std::chrono::hours(24);
 
 void read_latency(ConfigReader& parent, std::string_view key, Latency& out) {
@@ -84,11 +92,19 @@ void read_fault_parameters(ConfigReader& reader, Fault& fault) {
   reader.read_choice("kind", kinds, kind);
   fault.kind = static_cast<FaultKind>(kind);
   reader.read("share", fault.share_ratio, 0, 1);
+  reader.read("host", fault.host);
+  reader.read("every", fault.every, std::chrono::milliseconds(20), kLongest);
+  reader.read("on", fault.on, std::chrono::milliseconds(20), kLongest);
   if (reader.has("latency")) {
     fault.latency = Latency{};
     read_latency(reader, "latency", *fault.latency);
   }
   reader.read("added", fault.added, base::Duration(1), std::chrono::seconds(60));
+  reader.read("added_to", fault.added_to, base::Duration(1), std::chrono::seconds(60));
+  reader.read("over", fault.over, std::chrono::milliseconds(1), kLongest);
+  reader.read("servers", fault.servers, 1, 10'000);
+  reader.read("longest_wait", fault.longest_wait, base::Duration{}, std::chrono::minutes(10));
+  reader.read("keeps_tmax", fault.keeps_tmax);
   uint32_t status = fault.status;
   reader.read("status", status, 500, 599);
   fault.status = static_cast<uint16_t>(status);
@@ -102,6 +118,48 @@ void read_fault_parameters(ConfigReader& reader, Fault& fault) {
   reader.read_bytes("body_bytes", bytes, 1024, uint64_t{64} << 20);
   fault.body_bytes = bytes;
   reader.read("raw", fault.raw);
+}
+
+/// A recorded file of calls, looked for as the program's own files are.
+void read_script(ConfigReader& reader, workload::Script& out) {
+  std::string path;
+  reader.read("script", path);
+  if (path.empty()) {
+    return;
+  }
+  const auto text = read_config_file(path);
+  auto script = text ? workload::Script::parse(*text)
+                     : std::expected<workload::Script, std::string>(std::unexpect, text.error());
+  if (script) {
+    out = std::move(*script);
+  } else {
+    reader.problem("script", text ? path + ": " + script.error() : script.error());
+  }
+}
+
+bool is_address(const std::string& text) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1;
+}
+
+void read_hosts(ConfigReader& reader, FarmDspConfig& dsp) {
+  reader.read("listen", dsp.listen);
+  reader.read("hosts", dsp.hosts);
+  const std::string first = dsp.listen.substr(0, dsp.listen.rfind(':'));
+  if (!is_address(first)) {
+    reader.problem("listen",
+                   fmt::format("must be an IPv4 address and a port, is \"{}\"", dsp.listen));
+  }
+  std::vector<std::string> all{first};
+  for (const auto& host : dsp.hosts) {
+    if (!is_address(host) || std::ranges::find(all, host) != all.end()) {
+      reader.problem("hosts", fmt::format("must be IPv4 addresses, each once, is \"{}\"", host));
+    }
+    all.push_back(host);
+  }
+  if (all.size() > kHosts) {
+    reader.problem("hosts", fmt::format("must be fewer than {}", kHosts));
+  }
 }
 
 void report(ConfigReader& reader, const std::vector<workload::Problem>& found) {
@@ -121,7 +179,7 @@ FarmDspConfig read_dsp(ConfigReader& reader) {
       style.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos) {
     reader.problem("name", "must be of a-z, 0-9, - and _");
   }
-  reader.read("listen", dsp.listen);
+  read_hosts(reader, dsp);
   auto tls = reader.section("tls");
   tls.read("cert_file", dsp.cert_file);
   tls.read("key_file", dsp.key_file);
@@ -133,18 +191,30 @@ FarmDspConfig read_dsp(ConfigReader& reader) {
   size_t spelling = 0;
   reader.read_choice("nobid", workload::nobid_names(), spelling);
   style.nobid = static_cast<workload::NoBidSpelling>(spelling);
+  reader.read("notice_url", style.notice_url);
+  if (!style.notice_url.empty() && !style.notice_url.starts_with("http://") &&
+      !style.notice_url.starts_with("https://")) {
+    reader.problem("notice_url", "must begin with http:// or https://");
+  }
   if (reader.has("latency")) {
     read_latency(reader, "latency", dsp.partner.latency);
   }
   if (reader.has("price")) {
     read_price(reader, style.price);
   }
+  reader.read("keeps_tmax", dsp.partner.keeps_tmax);
+  reader.read("tmax_reserve", dsp.partner.tmax_reserve, base::Duration{}, std::chrono::seconds(1));
+  read_script(reader, dsp.partner.script);
   for (ConfigReader& entry : reader.list("faults")) {
     Fault fault;
     read_fault_parameters(entry, fault);
     entry.read("from", fault.from, base::Duration{}, kLongest);
     entry.read("to", fault.to, base::Duration{}, kLongest);
     report(entry, validate(fault));
+    if (!fault.host.empty() && !dsp.listen.starts_with(fault.host + ":") &&
+        std::ranges::find(dsp.hosts, fault.host) == dsp.hosts.end()) {
+      entry.problem("host", "must be one of the DSP's addresses");
+    }
     entry.finish();
     dsp.partner.faults.push_back(fault);
   }

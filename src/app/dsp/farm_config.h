@@ -15,6 +15,7 @@ namespace spillway::app {
 /// One fake DSP of the farm.
 struct FarmDspConfig {
   std::string listen = "127.0.0.1:0";
+  std::vector<std::string> hosts;   ///< Further addresses, on the same port.
   std::string cert_file, key_file;  ///< PEM; empty: plain.
   workload::PartnerSettings partner;
 };

@@ -36,6 +36,7 @@ dsps:
     listen: 127.0.0.1:0
     latency: { kind: pareto, min: 5ms, alpha: 1.5, cap: 2s }
     bid_rate: 0.25
+    notice_url: "http://127.0.0.1:9/alpha"
     price: { kind: lognormal, median: 1.2, sigma: 0.3, cap: 9 }
     nobid: nbr
     faults:
@@ -69,6 +70,7 @@ dsps:
     bid_rat: 0.5
   - name: alpha
     bid_rate: 2
+    notice_url: "ftp://x"
     faults:
       - { kind: sleepy }
       - { kind: slow }
@@ -79,9 +81,10 @@ dsps:
   }
   EXPECT_NE(all.find("farm.yaml:4: dsps[0].bid_rat"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].bid_rate"), std::string::npos) << all;
+  EXPECT_NE(all.find("dsps[1].notice_url"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].name: stands twice"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].faults[0].kind"), std::string::npos) << all;
-  EXPECT_NE(all.find("a slow fault needs latency or added"), std::string::npos) << all;
+  EXPECT_NE(all.find("a slow fault needs latency, added or added_to"), std::string::npos) << all;
 }
 
 TEST(FarmConfig, AFarmWithoutDspsIsAMistake) { EXPECT_FALSE(problems_of("seed: 1").empty()); }
@@ -100,6 +103,22 @@ TEST(FarmConfig, AFaultCallWithoutAKindIsRefused) {
   std::vector<ConfigProblem> problems;
   (void)read_fault_call(R"({"for": "20s"})", problems);
   EXPECT_FALSE(problems.empty());
+}
+
+TEST(FarmConfig, AddressesAreLiteralsAndAFaultsHostIsOneOfThem) {
+  EXPECT_TRUE(problems_of("dsps: [{ name: a, listen: 127.0.0.1:0, hosts: [127.0.0.2], "
+                          "faults: [{ kind: hang, host: 127.0.0.2 }] }]")
+                  .empty());
+  EXPECT_FALSE(problems_of("dsps: [{ name: a, hosts: [127.0.0.1] }]").empty()) << "twice";
+  EXPECT_FALSE(problems_of("dsps: [{ name: a, hosts: [localhost] }]").empty());
+  EXPECT_FALSE(
+      problems_of("dsps: [{ name: a, faults: [{ kind: hang, host: 127.0.0.9 }] }]").empty());
+}
+
+TEST(FarmConfig, AScriptThatCannotBeReadIsAMistakeOfItsKey) {
+  const auto problems = problems_of("dsps:\n  - name: a\n    script: /nowhere/calls.ndjson\n");
+  ASSERT_EQ(problems.size(), 1);
+  EXPECT_TRUE(problems[0].starts_with("farm.yaml:3: dsps[0].script: ")) << problems[0];
 }
 
 }  // namespace

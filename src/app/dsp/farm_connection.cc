@@ -54,10 +54,9 @@ std::string answer_bytes(const workload::Plan& plan, bool keep_alive) {
 
 }  // namespace
 
-FarmConnection::FarmConnection(net::Reactor& reactor, net::Stream stream,
-                               workload::Partner& partner)
+FarmConnection::FarmConnection(net::Reactor& reactor, net::Stream stream, Home home)
     : reactor_(reactor),
-      partner_(partner),
+      home_(home),
       stream_(std::move(stream)),
       parser_(net::HttpParser::Kind::kRequest) {
   in_.resize(kReadBytes + net::kBodyPadding);
@@ -75,7 +74,7 @@ void FarmConnection::close(bool reset) {
     return;
   }
   if (state_ != State::kReading && state_ != State::kHandshake) {
-    partner_.account().abandoned.add();
+    home_.partner.account().abandoned.add();
   }
   cancel();
   reactor_.remove(stream_.fd(), *this);
@@ -84,6 +83,13 @@ void FarmConnection::close(bool reset) {
     ::setsockopt(stream_.fd(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
   }
   stream_.close();
+}
+
+void FarmConnection::read_and_reset() {
+  if (!closed() && state_ == State::kReading) {
+    read_some();
+  }
+  close(true);
 }
 
 void FarmConnection::shake_hands() {
@@ -154,7 +160,8 @@ void FarmConnection::parse() {
 void FarmConnection::on_request() {
   const base::Instant now = reactor_.now();
   keep_alive_ = parser_.keep_alive();
-  plan_ = partner_.on_call(now, parser_.body(in_.data()));
+  home_.calls.add();
+  plan_ = home_.partner.on_call(now, parser_.body(in_.data()), home_.host);
   const size_t used = parser_.consumed();
   std::memmove(in_.data(), in_.data() + used, filled_ - used);
   filled_ -= used;
@@ -215,7 +222,7 @@ void FarmConnection::write_some(size_t most) {
 }
 
 void FarmConnection::finish_answer() {
-  partner_.account().answered.add();
+  home_.partner.account().answered.add();
   state_ = State::kReading;
   if (!keep_alive_ || plan_.action == Action::kRaw) {
     close(false);

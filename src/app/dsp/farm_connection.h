@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counter.h"
 #include "base/time.h"
 #include "net/http_parser.h"
 #include "net/reactor.h"
@@ -23,7 +24,14 @@ class FarmConnection final : private net::ReadySink, private net::Timer {
  public:
   static constexpr size_t kRequestBytes = size_t{1} << 20;
 
-  FarmConnection(net::Reactor& reactor, net::Stream stream, workload::Partner& partner);
+  /// Whose connection it is; all outlive it.
+  struct Home {
+    workload::Partner& partner;
+    const std::string& host;  ///< The address called.
+    base::Counter& calls;     ///< Whole requests read at that address.
+  };
+
+  FarmConnection(net::Reactor& reactor, net::Stream stream, Home home);
   ~FarmConnection();
 
   [[nodiscard]] bool closed() const { return stream_.fd() < 0; }
@@ -31,6 +39,9 @@ class FarmConnection final : private net::ReadySink, private net::Timer {
   /// Closes, which abandons a call in work; with `reset`, so that the caller sees a reset and not
   /// an end.
   void close(bool reset);
+
+  /// Resets after reading what has been sent already: a whole request is one call more.
+  void read_and_reset();
 
  private:
   enum class State : uint8_t { kHandshake, kReading, kWaiting, kWriting, kDripping, kHanging };
@@ -48,7 +59,7 @@ class FarmConnection final : private net::ReadySink, private net::Timer {
   void finish_answer();
 
   net::Reactor& reactor_;
-  workload::Partner& partner_;
+  Home home_;
   net::Stream stream_;
   State state_ = State::kHandshake;
   net::HttpParser parser_;

@@ -5,7 +5,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <future>
+#include <iterator>
+#include <regex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,6 +69,24 @@ class RunningFarm {
     return farm_.dsps()[0]->partner().account();
   }
 
+  /// Runs `work` on the farm's thread, to its end.
+  template <typename Work>
+  void on_thread(Work work) {
+    std::promise<void> done;
+    reactor_.post([&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().get();
+  }
+
+  /// Only on the farm's thread.
+  void inject(const Fault& fault) {
+    auto& dsp = *farm_.dsps()[0];
+    ASSERT_TRUE(dsp.partner().faults().inject(fault, reactor_.now(), base::Duration::max()));
+    dsp.follow_faults(reactor_.now());
+  }
+
   /// What the admin listener would answer.
   std::string admin(std::string_view method, std::string_view target, std::string_view body = "") {
     std::promise<std::string> answered;
@@ -100,12 +122,13 @@ class RunningFarm {
 /// A client that sees what is on the wire.
 class RawClient {
  public:
-  explicit RawClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit RawClient(uint16_t port, uint32_t host = INADDR_LOOPBACK)
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     wait_at_most(5s);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = htonl(host);
     error_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   }
 
@@ -361,6 +384,83 @@ TEST(Farm, ACallerWhoGoesIsCountedAsAbandoned) {
   }
   EXPECT_EQ(farm.account().calls.value(), 1);
   EXPECT_EQ(farm.account().answered.value(), 0);
+}
+
+constexpr uint32_t kSecondHost = INADDR_LOOPBACK + 1;  // 127.0.0.2
+
+TEST(Farm, ADspOfSeveralAddressesCanHaveOneBadOne) {
+  auto config = RunningFarm::config({}, 0ms);
+  config.dsps[0].hosts = {"127.0.0.2"};
+  RunningFarm farm(config);
+  const auto status = [&](uint32_t host) {
+    RawClient client(farm.port(), host);
+    client.send();
+    return client.read_answer().substr(0, 12);
+  };
+  EXPECT_EQ(status(kSecondHost), "HTTP/1.1 200");
+  ASSERT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha", R"({"kind":"5xx","host":"127.0.0.2"})")
+                  .starts_with("200"));
+  EXPECT_EQ(status(kSecondHost), "HTTP/1.1 503");
+  EXPECT_EQ(status(INADDR_LOOPBACK), "HTTP/1.1 200");
+  ASSERT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha",
+                         R"({"kind":"closed_listener","host":"127.0.0.2"})")
+                  .starts_with("200"));
+  EXPECT_EQ(RawClient(farm.port(), kSecondHost).error(), ECONNREFUSED);
+  EXPECT_EQ(status(INADDR_LOOPBACK), "HTTP/1.1 200");
+  const std::string state = farm.admin("GET", "/admin/dsps");
+  EXPECT_NE(state.find(R"({"host":"127.0.0.2","listening":false,"connections":0,"calls":2})"),
+            std::string::npos)
+      << state;
+  EXPECT_TRUE(farm.admin("POST", "/admin/fault?dsp=alpha", R"({"kind":"hang","host":"127.0.0.9"})")
+                  .starts_with("400"));
+}
+
+TEST(Farm, WhatCameInBeforeAListenerShutIsInTheAccount) {
+  RunningFarm farm({});
+  RawClient client(farm.port());
+  client.send();
+  ASSERT_TRUE(client.read_answer().starts_with("HTTP/1.1 200"));
+  // On the farm's own thread: the request is in the socket, and nobody has read it.
+  farm.on_thread([&] {
+    client.send();
+    farm.inject({.kind = FaultKind::kClosedListener});
+  });
+  EXPECT_EQ(client.read(), "");
+  EXPECT_EQ(client.error(), ECONNRESET);
+  EXPECT_EQ(farm.account().calls.value(), 2U);
+}
+
+/// Name, type and labels of each family, as "name type label label".
+std::set<std::string> families_of(const std::string& page) {
+  std::set<std::string> families;
+  const std::regex type(R"(# TYPE (\S+) (\S+)\n\S+?(\{.*\})? )");
+  const std::regex label(R"(([a-z_]+)=")");
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), type); it != std::sregex_iterator();
+       ++it) {
+    std::string family = (*it)[1].str() + " " + (*it)[2].str();
+    const std::string labels = (*it)[3];
+    for (auto at = std::sregex_iterator(labels.begin(), labels.end(), label);
+         at != std::sregex_iterator(); ++at) {
+      family += " " + (*at)[1].str();
+    }
+    families.insert(family);
+  }
+  return families;
+}
+
+TEST(Farm, ItsMetricsAreDocumentedNameByNameWithTypeAndLabels) {
+  std::ifstream file(SPILLWAY_SOURCE_DIR "/docs/metrics.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  std::set<std::string> documented;
+  const std::regex row(R"(\n\| `(spillway_farm_[a-z_]+)` \| ([a-z]+) \| ([a-z_, ]+) \|)");
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), row); it != std::sregex_iterator();
+       ++it) {
+    documented.insert((*it)[1].str() + " " + (*it)[2].str() + " " +
+                      std::regex_replace((*it)[3].str(), std::regex(","), ""));
+  }
+  RunningFarm farm({});
+  std::string metrics = farm.admin("GET", "/metrics");
+  EXPECT_EQ(families_of(metrics), documented);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kBegin = "<!-- fault table -->";
 constexpr std::string_view kEnd = "<!-- end of fault table -->";
-constexpr std::array<std::string_view, 4> kReactions = {"opens", "alerts only", "throttled",
-                                                        "nothing"};
+constexpr std::array<std::string_view, 5> kReactions = {"opens", "opens late", "alerts only",
+                                                        "throttled", "nothing"};
 
 std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" `");

@@ -8,7 +8,7 @@
 namespace spillway::app {
 
 /// What a breaker should make of a fault.
-enum class FaultReaction : uint8_t { kOpens, kAlertsOnly, kThrottled, kNothing };
+enum class FaultReaction : uint8_t { kOpens, kOpensLate, kAlertsOnly, kThrottled, kNothing };
 
 /// One row of the fault table in docs/load_and_farm.md.
 struct FaultRow {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/config/exchange_config.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/stats.h"
 #include "net/tls.h"
 #include "resilience/guard.h"
@@ -11,11 +12,12 @@
 namespace spillway::app {
 
 /// One configuration as it is posted to one worker: the config, and beside every endpoint of every
-/// DSP its guard and the worker's counters, both of which outlive all configurations.
+/// DSP its guard, its hosts and the worker's counters, all of which outlive all configurations.
 struct Deployment {
   struct Slot {
     resilience::Guard* guard = nullptr;
     EndpointStats* stats = nullptr;
+    EndpointHosts* hosts = nullptr;
     std::shared_ptr<net::TlsClient> tls;  ///< Null: plain.
   };
 

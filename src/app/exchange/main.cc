@@ -50,15 +50,9 @@ void raise_file_limit() {
   }
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  openrtb::append_json_string(out, text);
-  return out;
-}
-
 std::string problem_json(const ConfigProblem& problem) {
-  return fmt::format(R"({{"key":{},"line":{},"what":{}}})", json_string(problem.key), problem.line,
-                     json_string(problem.what));
+  return fmt::format(R"({{"key":{},"line":{},"what":{}}})", openrtb::json_string(problem.key),
+                     problem.line, openrtb::json_string(problem.what));
 }
 
 int report_problems(const std::vector<ConfigProblem>& problems, const std::string& path,
@@ -106,8 +100,8 @@ int serve(ExchangeConfig config, const std::string& path, bool json) {
   }
   const bool clean = service.run([json](const std::string& listen, const std::string& admin) {
     if (json) {
-      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n", json_string(listen),
-                 json_string(admin));
+      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n",
+                 openrtb::json_string(listen), openrtb::json_string(admin));
     } else {
       fmt::print("event=started listen={} admin={}\n", listen, admin);
     }

@@ -134,6 +134,19 @@ void write_codings(const Counter& counter) {
   counter("gzip_too_large", [](auto& c) -> auto& { return c.gzip_too_large; });
 }
 
+template <typename Counter>
+void write_http2(const Counter& counter) {
+  counter("http2_connection", [](auto& c) -> auto& { return c.http2_connections; });
+  counter("http2_reset", [](auto& c) -> auto& { return c.http2_resets; });
+  counter("http2_refused", [](auto& c) -> auto& { return c.http2_refused; });
+  counter("http2_protocol", [](auto& c) -> auto& { return c.http2_protocol; });
+  counter("http2_stalled", [](auto& c) -> auto& { return c.http2_stalled; });
+  counter("http2_reset_flood", [](auto& c) -> auto& { return c.http2_reset_floods; });
+  counter("http2_control_flood", [](auto& c) -> auto& { return c.http2_control_floods; });
+  counter("http2_header_flood", [](auto& c) -> auto& { return c.http2_header_floods; });
+  counter("http2_over_memory", [](auto& c) -> auto& { return c.http2_over_memory; });
+}
+
 void write_server(const MetricSources& sources, MetricsPage& page) {
   const auto counter = [&](std::string_view what, auto pick) {
     page.counter("spillway_exchange_server_events_total", "What happened on callers' connections.",
@@ -153,6 +166,7 @@ void write_server(const MetricSources& sources, MetricsPage& page) {
   counter("accept_error", [](auto& c) -> auto& { return c.accept_errors; });
   write_handshakes(counter);
   write_codings(counter);
+  write_http2(counter);
   page.counter("spillway_exchange_received_bytes_total", "Bytes read from callers.", {},
                server_sum(sources, [](auto& c) -> auto& { return c.received_bytes; }));
   page.counter("spillway_exchange_sent_bytes_total", "Bytes sent to callers.", {},
@@ -306,6 +320,40 @@ void write_bid_alerts(const MetricSources& sources, const std::string& key, Metr
              {{"dsp", dsp}, {"region", region}, {"path", path}}, watch->bid_ratio());
 }
 
+void write_hosts(const MetricSources& sources, const std::string& key, MetricsPage& page) {
+  const auto* endpoint = sources.hosts.find(key);
+  if (endpoint == nullptr) {
+    return;
+  }
+  const auto [dsp, region, path] = parts_of(key);
+  const auto peek = endpoint->hosts.peek();
+  const auto& totals = endpoint->hosts.totals();
+  page.gauge("spillway_exchange_dsp_hosts", "Addresses of a DSP that some worker knows.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.hosts);
+  page.gauge("spillway_exchange_dsp_hosts_ejected", "Of those the ones left out for a while.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.ejected);
+  page.gauge("spillway_exchange_dsp_hosts_panic", "1 while so few are usable that all are used.",
+             {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.panic ? 1 : 0);
+  const auto ejected = [&](std::string_view rule, const base::Counter& count) {
+    page.counter("spillway_exchange_dsp_host_ejections_total", "Hosts ejected, by rule.",
+                 {{"dsp", dsp}, {"region", region}, {"path", path}, {"rule", rule}}, count.value());
+  };
+  ejected("consecutive_local", totals.ejected_local);
+  ejected("consecutive_5xx", totals.ejected_server_errors);
+  ejected("success_rate", totals.ejected_success_rate);
+  ejected("latency", totals.ejected_latency);
+  const auto event = [&](std::string_view what, const base::Counter& count) {
+    page.counter(
+        "spillway_exchange_dsp_host_events_total", "What else happened to the hosts of a DSP.",
+        {{"dsp", dsp}, {"region", region}, {"path", path}, {"event", what}}, count.value());
+  };
+  event("kept", totals.kept);
+  event("returned", totals.returned);
+  event("panic", totals.panics);
+  event("panic_call", totals.panic_picks);
+  event("left_out", totals.left_out);
+}
+
 void write_guards(const MetricSources& sources, MetricsPage& page) {
   using resilience::Mode;
   using resilience::State;
@@ -330,6 +378,11 @@ void write_guards(const MetricSources& sources, MetricsPage& page) {
     page.gauge("spillway_exchange_dsp_concurrency_limit",
                "Most calls of a DSP in flight at once, as the limiter has it; 0: no limit.",
                {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.limit);
+    const bool judged = peek.limit_judged != base::Instant{};
+    page.gauge("spillway_exchange_dsp_limit_age_seconds",
+               "Time since the limiter of a DSP last judged; 0: never, or there is none.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}},
+               judged ? base::to_ms(sources.now - peek.limit_judged) / 1e3 : 0);
   }
 }
 
@@ -362,6 +415,7 @@ std::string metrics_text(const MetricSources& sources) {
     for (const auto& [key, stats] : sources.stats.front()) {
       write_endpoint(sources, key, page);
       write_bid_alerts(sources, key, page);
+      write_hosts(sources, key, page);
     }
   }
   write_guards(sources, page);

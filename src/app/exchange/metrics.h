@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
+#include "base/time.h"
 #include "net/server.h"
 #include "resilience/guard.h"
 
@@ -24,6 +26,8 @@ struct MetricSources {
   const Recorder& recorder;
   const BidAlerts& bid_alerts;
   const NoticeDesk& notices;
+  const DspHosts& hosts;
+  base::Instant now{};
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

@@ -21,6 +21,7 @@
 #include "app/config/plan.h"
 #include "app/config/url.h"
 #include "app/exchange/deployment.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
@@ -58,7 +59,8 @@ uint64_t open_files() {
 
 net::ListenerSettings listener_settings(const ExchangeConfig& config,
                                         std::shared_ptr<net::TlsServer> tls) {
-  net::ListenerSettings settings{.tls = std::move(tls)};
+  net::ListenerSettings settings{
+      .tls = std::move(tls), .names_origin = true, .http2 = config.http2};
   auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
   for (const auto& network : config.trusted_proxies) {
     (void)trusted.add(network);  // judged when it was read
@@ -79,7 +81,8 @@ Service::Service(ExchangeConfig config, std::string config_path)
       recorder_(config_->recorder, config_->workers),
       registry_(config_->workers, random_seed()),
       stats_(config_->workers),
-      notices_(control_, config_->notices, random_seed()) {
+      notices_(control_, config_->notices, random_seed()),
+      hosts_(control_, log_, config_->workers, random_seed()) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;
@@ -99,8 +102,8 @@ Service::Service(ExchangeConfig config, std::string config_path)
     tls_ = std::move(*server_tls);
   }
   for (uint32_t i = 0; i < config_->workers; ++i) {
-    workers_.push_back(
-        std::make_unique<Worker>(i, config_->workers, clock_, random_seed(), recorder_, notices_));
+    workers_.push_back(std::make_unique<Worker>(i, config_->workers, clock_, random_seed(),
+                                                recorder_, notices_, hosts_));
   }
   open_listeners();
 }
@@ -160,6 +163,11 @@ bool Service::run(
   server_->start();
   admin_->start();
   ready_ = true;
+  supervisor_.ready();
+  if (!supervisor_.error().empty()) {
+    log_.event(observe::Level::kWarn, "event=supervisor_unreachable reason={}",
+               observe::quoted(supervisor_.error()));
+  }
   const auto listen = at_port(config_->listen, server_->port());
   const auto admin = at_port(config_->admin_listen, admin_->port());
   started(listen, admin);
@@ -174,11 +182,7 @@ bool Service::run(
     thread.join();
   }
   threads_.clear();
-  if (notices_.notices().pending() > 0) {
-    log_.event(observe::Level::kWarn, "event=notices_lost pending={}",
-               notices_.notices().pending());
-  }
-  log_.event(observe::Level::kInfo, "event=stopped clean={}", clean_);
+  end_stop();
   return clean_;
 }
 
@@ -204,6 +208,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
         const auto tls = tls_of_dsps_.find(endpoint.guard_key);
         slots.push_back({.guard = &guard,
                          .stats = &stats_of(worker, endpoint.guard_key),
+                         .hosts = &hosts_.at(endpoint.guard_key, endpoint.guard, now),
                          .tls = tls == tls_of_dsps_.end() ? nullptr : tls->second.client});
       }
       registry_.set_contract(dsp.name, dsp.qps);
@@ -231,7 +236,14 @@ std::string Service::set_mode(std::string_view key, resilience::Mode mode, base:
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return ready_; },
-          .circuits = [this] { return observe::circuits_json(registry_); },
+          .circuits =
+              [this] {
+                return observe::circuits_json(registry_, [this](std::string_view key) {
+                  const auto* hosts = hosts_.find(key);
+                  return hosts == nullptr ? std::vector<observe::CircuitHost>{}
+                                          : hosts->list(clock_.now());
+                });
+              },
           .set_mode = [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
                              std::string_view why) { return set_mode(key, mode, lasting, why); },
           .reload = [this] { return reload(); }};
@@ -245,6 +257,8 @@ std::string Service::metrics() {
                         .recorder = recorder_,
                         .bid_alerts = bid_alerts_,
                         .notices = notices_,
+                        .hosts = hosts_,
+                        .now = clock_.now(),
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};
@@ -268,13 +282,11 @@ void Service::on_timer(base::Instant now) {
   std::vector<resilience::Transition> transitions;
   registry_.tick(now, transitions);
   log_transitions(transitions);
+  hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
-  if (stop_by_ != base::kNever && ((stopped_cleanly() && notices_.quiet()) || now >= stop_by_)) {
-    clean_ = stopped_cleanly();
-    control_.stop();
-    return;
-  }
+  tell_life(now);
+  go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);
 }
 
@@ -287,31 +299,6 @@ void Service::complain_of_recorder(base::Instant now) {
   recorder_silent_until_ = now + 1min;
   log_.event(observe::Level::kError, "event=recorder_write_failed failed_writes={} lost={}",
              recorder_errors_said_, recorder_.lost());
-}
-
-void Service::on_signal(int number) {
-  if (number == SIGHUP) {
-    (void)reload();
-  } else if (stop_by_ == base::kNever) {
-    begin_stop();
-  } else {
-    clean_ = stopped_cleanly();
-    control_.stop();
-  }
-}
-
-void Service::begin_stop() {
-  log_.event(observe::Level::kInfo, "event=stopping");
-  ready_ = false;
-  stop_by_ = clock_.now() + config_->stop_timeout;
-  server_->announce_drain();
-  server_->stop_accepting();
-}
-
-bool Service::stopped_cleanly() const {
-  return std::ranges::all_of(workers_, [](const auto& worker) {
-    return worker->stats().in_flight.value() == 0 && worker->stats().calls_open.value() == 0;
-  });
 }
 
 }  // namespace spillway::app

@@ -10,6 +10,7 @@
 
 #include "app/config/exchange_config.h"
 #include "app/exchange/bid_alerts.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -22,6 +23,7 @@
 #include "net/tls.h"
 #include "observe/admin.h"
 #include "observe/log.h"
+#include "observe/supervisor.h"
 #include "resilience/guard.h"
 
 namespace spillway::app {
@@ -29,7 +31,12 @@ namespace spillway::app {
 /// The running exchange: workers on threads of their own, and on the caller's thread a control
 /// reactor for the guards' ticks, the admin listener, signals and reloads.
 ///
-/// Thread rule: all of it on one thread. Ends when told by SIGTERM or SIGINT.
+/// Told by SIGTERM or SIGINT it ends in three steps: it says that it is not ready and serves on for
+/// `drain_announce`; it closes the listener as net::Server does, losing no request sent before; it
+/// waits for connections, calls and notices, `stop_timeout` at most. A second signal ends it at
+/// once.
+///
+/// Thread rule: all of it on one thread.
 class Service final : private net::Timer {
  public:
   /// `config_path` is read again at each reload.
@@ -40,7 +47,7 @@ class Service final : private net::Timer {
   [[nodiscard]] const std::string& error() const { return error_; }
 
   /// Serves until stopped. `started` is told the addresses once both listeners accept.
-  /// False when something in flight had to be cut off at the end.
+  /// False when an auction, a call or an unanswered request had to be cut off at the end.
   bool run(const std::function<void(const std::string& listen, const std::string& admin)>& started);
 
  private:
@@ -48,6 +55,7 @@ class Service final : private net::Timer {
   void deploy(std::shared_ptr<const ExchangeConfig> config);
   EndpointStats& stats_of(uint32_t worker, const std::string& key);
   std::string reload();
+  std::string try_reload();
   std::string judge_file(ExchangeConfig& next, TlsOfDsps& tls);
   [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
                                      base::Duration lasting, std::string_view why);
@@ -58,7 +66,10 @@ class Service final : private net::Timer {
   void on_signal(int number);
   void complain_of_recorder(base::Instant now);
   void begin_stop();
-  [[nodiscard]] bool stopped_cleanly() const;
+  void go_on_stopping(base::Instant now);
+  void end_stop();
+  [[nodiscard]] bool is_over() const;
+  void tell_life(base::Instant now);
 
   std::string config_path_;
   std::shared_ptr<const ExchangeConfig> config_;
@@ -74,11 +85,17 @@ class Service final : private net::Timer {
   std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   NoticeDesk notices_;
+  DspHosts hosts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
   std::vector<std::thread> threads_;
+  observe::Supervisor supervisor_{observe::supervisor_of_environment()};
+  std::vector<uint64_t> turns_seen_;       ///< By worker, as of lively_at_.
+  base::Instant lively_at_{};              ///< When every worker was last seen to have turned.
+  base::Instant close_at_ = base::kNever;  ///< Of the listener, in a stop.
   base::Instant stop_by_ = base::kNever;
+  bool closing_ = false;
   uint64_t recorder_errors_said_ = 0;
   base::Instant recorder_silent_until_{};
   uint64_t reloads_ = 0;

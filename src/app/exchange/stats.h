@@ -16,10 +16,10 @@ inline constexpr uint16_t kFirstRefusal = 520;
 inline constexpr size_t kRefusals = 6;
 
 /// Names of what a worker's client counts of an endpoint, as label values.
-inline constexpr std::array<std::string_view, 13> kClientCounters{
-    "call",          "connect",     "reused",    "stale_retry",  "handshake_failed",
-    "no_connection", "idle_closed", "poisoned",  "tail_drained", "tail_cut",
-    "tls_handshake", "tls_resumed", "tls_failed"};
+inline constexpr std::array<std::string_view, 15> kClientCounters{
+    "call",          "connect",     "reused",     "stale_retry",   "handshake_failed",
+    "no_connection", "idle_closed", "poisoned",   "tail_drained",  "tail_cut",
+    "tls_handshake", "tls_resumed", "tls_failed", "no_descriptor", "request_sent"};
 inline constexpr std::array<std::string_view, 4> kClientGauges{"idle", "busy", "connecting",
                                                                "draining"};
 
@@ -56,6 +56,7 @@ struct WorkerStats {
   base::Counter not_found, wrong_method, callers_gone;
   base::Counter in_flight;   ///< Unanswered auctions now.
   base::Counter calls_open;  ///< Calls and tails alive now.
+  base::Counter turns;       ///< Grows while the worker's loop turns, some four times a second.
   base::Histogram queue_age, answer_time;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/config/exchange_config.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -24,9 +25,6 @@
 namespace spillway::app {
 namespace {
 
-constexpr std::string_view kAuctionPath = "/openrtb2/auction";
-constexpr std::string_view kEventPath = "/event";
-
 int64_t wall_clock_ms() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
@@ -35,37 +33,44 @@ int64_t wall_clock_ms() {
 }  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-               Recorder& recorder, NoticeDesk& notices)
+               Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
     : index_(index),
       workers_(workers),
       reactor_(clock),
       client_(reactor_),
       rng_(seed),
       recorder_(recorder),
-      notices_(notices) {}
+      notices_(notices),
+      hosts_(hosts) {}
 
 Worker::~Worker() = default;
 
 void Worker::on_request(const net::Request& request, net::Reply reply) {
-  if (request.path() == kEventPath && route_ != nullptr) {
+  const Door door = door_of(request.path());
+  const std::string_view origin = request.header("Origin");
+  if (door == Door::kEvent && route_ != nullptr) {
     on_event(request, std::move(reply));
     return;
   }
-  if (request.path() != kAuctionPath) {
+  if (door != Door::kAuction && door != Door::kCookieSync) {
     stats_.not_found.add();
-    reply.send(plain_answer(404, "there is POST /openrtb2/auction"));
+    reply.send(plain_answer(404, "there is POST /openrtb2/auction", origin));
     return;
   }
   if (request.method == "POST" && route_ != nullptr) {
-    serve(request, std::move(reply));
+    if (door == Door::kAuction) {
+      serve(request, std::move(reply));
+    } else {
+      reply.send(cookie_sync_answer(origin));
+    }
     return;
   }
   if (request.method == "OPTIONS") {
-    reply.send(preflight_answer(request.header("Origin")));
+    reply.send(preflight_answer(request));
     return;
   }
   stats_.wrong_method.add();
-  auto response = plain_answer(405, "method: must be POST");
+  auto response = plain_answer(405, "method: must be POST", origin);
   response.headers.emplace_back("Allow", "POST, OPTIONS");
   reply.send(std::move(response));
 }
@@ -190,22 +195,23 @@ void Worker::tell_dsps(const Flight& flight) {
 
 // What the ad does in a browser: any method, any origin, nothing to read in the answer.
 void Worker::on_event(const net::Request& request, net::Reply reply) {
+  const std::string_view origin = request.header("Origin");
   const auto* signer = route_->snapshot().events.signer.get();
   if (signer == nullptr) {
     stats_.not_found.add();
-    reply.send(plain_answer(404, "there are no events without notices.keys"));
+    reply.send(plain_answer(404, "there are no events without notices.keys", origin));
     return;
   }
   auto event = signer->read(request.query(), wall_clock_ms() / 1'000);
   if (!event) {
     stats_.events_refused[static_cast<size_t>(event.error())].add();
     const bool late = event.error() == openrtb::EventErrc::kExpired;
-    reply.send(plain_answer(late ? 410 : 403, to_string(event.error())));
+    reply.send(plain_answer(late ? 410 : 403, to_string(event.error()), origin));
     return;
   }
   const bool taken = notices_.take_event(std::move(*event));
-  reply.send(taken ? event_answer(request.header("Origin"))
-                   : plain_answer(503, "too many events: try again"));
+  reply.send(taken ? event_answer(origin)
+                   : plain_answer(503, "too many events: try again", origin));
 }
 
 void Worker::count_reply(const Flight& flight, const exchange::ReplyBytes& reply,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/exchange/deployment.h"
+#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -28,7 +29,7 @@ namespace spillway::app {
 class Worker final : public net::CallListener, public FlightOwner {
  public:
   Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-         Recorder& recorder, NoticeDesk& notices);
+         Recorder& recorder, NoticeDesk& notices, DspHosts& hosts);
   ~Worker();
 
   [[nodiscard]] net::Reactor& reactor() { return reactor_; }
@@ -97,6 +98,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   base::Rng rng_;
   Recorder& recorder_;
   NoticeDesk& notices_;
+  DspHosts& hosts_;
   WorkerStats stats_;
   const net::ServerCounters* server_counters_ = nullptr;
 

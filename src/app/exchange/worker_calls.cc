@@ -132,6 +132,7 @@ void Worker::on_answer(uint64_t tag, const base::CallResult& result, std::string
     flight.record->take_answer(now, call.candidate, result, body);
   }
   call.tail = call.permit.finish(now, outcome);
+  call.target->hosts->report(result.host, outcome, result.elapsed() - result.connect_time);
   stats.outcomes[static_cast<size_t>(outcome)].add();
   if (is_whole(result)) {
     stats.latency.record(result.elapsed());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/exchange/worker.h"
+#include "app/exchange/worker_hosts.h"
 
 namespace spillway::app {
 
@@ -15,6 +16,7 @@ struct Worker::Target {
   net::TargetId id = 0;
   resilience::Guard* guard = nullptr;
   EndpointStats* stats = nullptr;
+  std::shared_ptr<WorkerHosts> hosts;
   std::string headers;
   uint32_t calls_open = 0;  ///< Tails included.
   /// Round trip of the network alone: the least connect time seen, forgotten slowly.

@@ -11,6 +11,7 @@
 #include "app/exchange/stats.h"
 #include "app/exchange/transport.h"
 #include "app/exchange/worker.h"
+#include "app/exchange/worker_hosts.h"
 #include "app/exchange/worker_parts.h"
 #include "base/time.h"
 #include "exchange/snapshot.h"
@@ -40,12 +41,15 @@ void Worker::take_on(Deployment deployment) {
       if (fresh) {
         target = std::make_unique<Target>();
         target->key = endpoint.guard_key;
+        target->hosts = std::make_shared<WorkerHosts>(hosts_, *deployment.slots[i][j].hosts, index_,
+                                                      rng_.next());
       }
       target->guard = deployment.slots[i][j].guard;
       target->stats = deployment.slots[i][j].stats;
       target->headers = ask_headers(dsps[i]);
       auto settings = target_settings(dsps[i], endpoint);
       settings.tls = deployment.slots[i][j].tls;
+      settings.hosts = target->hosts;
       if (fresh) {
         target->id = client_.add_target(std::move(settings));
       } else {
@@ -67,6 +71,7 @@ net::TargetSettings Worker::target_settings(const exchange::DspConfig& dsp,
   return {.name = endpoint.guard_key,
           .host = endpoint.host,
           .port = endpoint.port,
+          .addresses = endpoint.addresses,
           .max_connections = connections_of_worker(dsp.max_connections, workers_, index_),
           .max_handshakes = connections_of_worker(dsp.max_handshakes, workers_, index_),
           .answer_bytes = dsp.answer_bytes,
@@ -95,18 +100,20 @@ void Worker::drop_unused_targets() {
       return false;
     }
     client_.remove_target(target.id);
+    target.hosts->leave();
     return true;
   });
 }
 
 void Worker::publish(base::Instant now) {
+  stats_.turns.add();
   for (const auto& [key, target] : targets_) {
     const auto& c = client_.counters(target->id);
     const auto pool = client_.pool(target->id);
     const std::array counted{
-        &c.calls,          &c.connects,    &c.reused,    &c.stale_retries, &c.handshakes_failed,
-        &c.no_connection,  &c.idle_closed, &c.poisoned,  &c.tails_drained, &c.tails_cut,
-        &c.tls_handshakes, &c.tls_resumed, &c.tls_failed};
+        &c.calls,          &c.connects,    &c.reused,     &c.stale_retries, &c.handshakes_failed,
+        &c.no_connection,  &c.idle_closed, &c.poisoned,   &c.tails_drained, &c.tails_cut,
+        &c.tls_handshakes, &c.tls_resumed, &c.tls_failed, &c.no_descriptor, &c.requests_sent};
     static_assert(counted.size() == kClientCounters.size());
     for (size_t i = 0; i < counted.size(); ++i) {
       target->stats->client[i].set(counted[i]->value());

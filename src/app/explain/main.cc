@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "app/command_line.h"
-#include "app/config/config_file.h"
 #include "app/replay/log_file.h"
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
@@ -16,7 +15,6 @@ namespace spillway::app {
 namespace {
 
 constexpr int kNotFound = 1;
-constexpr size_t kLogBytes = size_t{4} << 30;
 
 // The id of a recorded request, whatever else is wrong with it.
 std::string request_id(const exchange::Record& record, openrtb::Document& document) {
@@ -46,7 +44,7 @@ int run(int argc, char** argv) {
   if (const auto status = parse_command_line(app, argc, argv)) {
     return *status;
   }
-  const auto log = read_whole_file(path, kLogBytes);
+  const auto log = read_log(path);
   if (!log) {
     fmt::print(stderr, "{}\n", log.error());
     return kNotFound;

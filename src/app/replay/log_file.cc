@@ -10,8 +10,10 @@
 
 #include <fmt/core.h>
 
+#include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/reader.h"
+#include "base/result.h"
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
 
@@ -42,6 +44,11 @@ void read_snapshot(const exchange::RecordReader::Entry& entry, Snapshots& snapsh
 }
 
 }  // namespace
+
+base::Result<std::string, std::string> read_log(const std::string& path) {
+  constexpr size_t kLimitBytes = size_t{4} << 30;
+  return read_whole_file(path, kLimitBytes);
+}
 
 LogDamage for_each_auction(
     std::string_view log,

@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "app/config/exchange_config.h"
+#include "base/result.h"
 #include "exchange/record.h"
 
 namespace spillway::app {
@@ -22,6 +24,9 @@ struct LogDamage {
     return broken_entries + without_snapshot + unreadable_snapshots > 0;
   }
 };
+
+/// The bytes of an auction log, at most 4 GiB; the error is one sentence with the path.
+[[nodiscard]] base::Result<std::string, std::string> read_log(const std::string& path);
 
 /// Calls `use` with every auction of `log` and the configuration it ran under, in order, until it
 /// says false. Each configuration is read once.

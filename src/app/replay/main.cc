@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "app/command_line.h"
-#include "app/config/config_file.h"
 #include "app/replay/log_file.h"
 #include "exchange/auction.h"
 #include "exchange/record.h"
@@ -19,13 +18,6 @@ namespace spillway::app {
 namespace {
 
 constexpr int kDiffers = 1;
-constexpr size_t kLogBytes = size_t{4} << 30;
-
-std::string json_string(std::string_view text) {
-  std::string out;
-  openrtb::append_json_string(out, text);
-  return out;
-}
 
 struct Result {
   uint64_t auctions = 0;
@@ -54,9 +46,9 @@ int report(const Result& result, const LogDamage& damage, bool json) {
         R"({{"ok":{},"auctions":{},"same":{},"different":{},"first_difference":{},)"
         R"("broken_entries":{},"without_snapshot":{},"unreadable_snapshots":{},"damage":{}}})"
         "\n",
-        good, result.auctions, result.same, result.different, json_string(result.first_difference),
-        damage.broken_entries, damage.without_snapshot, damage.unreadable_snapshots,
-        json_string(damage.first));
+        good, result.auctions, result.same, result.different,
+        openrtb::json_string(result.first_difference), damage.broken_entries,
+        damage.without_snapshot, damage.unreadable_snapshots, openrtb::json_string(damage.first));
   } else {
     fmt::print("auctions: {}  same: {}  different: {}\n", result.auctions, result.same,
                result.different);
@@ -89,7 +81,7 @@ int run(int argc, char** argv) {
   if (const auto status = parse_command_line(app, argc, argv)) {
     return *status;
   }
-  const auto log = read_whole_file(path, kLogBytes);
+  const auto log = read_log(path);
   if (!log) {
     fmt::print(stderr, "{}\n", log.error());
     return kDiffers;

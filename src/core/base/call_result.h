@@ -46,6 +46,8 @@ struct CallResult {
   Instant ended_at{};         ///< When a whole answer could first have been read, else when the
                               ///< call was settled; `ended_at - started_at` is its time.
   Duration connect_time{};    ///< Spent getting a connection; zero when one was waiting.
+  uint64_t host = 0;          ///< What the target's host choice made of the address it went to, for
+                              ///< the outcome to be told by; 0: nothing to tell. Not recorded.
 
   [[nodiscard]] Duration elapsed() const { return ended_at - started_at; }
 };

@@ -1,42 +1,28 @@
 #include "exchange/auction.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/call_result.h"
 #include "base/hash.h"
-#include "base/money.h"
 #include "base/time.h"
+#include "exchange/auction_body.h"
 #include "exchange/auction_rules.h"
 #include "exchange/call.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
-#include "exchange/clearing/rates.h"
-#include "exchange/conclusion.h"
 #include "exchange/enrich.h"
-#include "exchange/fallback.h"
-#include "exchange/house.h"
 #include "exchange/non_bids.h"
 #include "exchange/notice_orders.h"
-#include "exchange/outgoing.h"
-#include "exchange/prebid.h"
 #include "exchange/privacy.h"
 #include "exchange/response.h"
-#include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
-#include "openrtb/document.h"
-#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
-#include "openrtb/versions.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
 
@@ -44,232 +30,9 @@ namespace spillway::exchange {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr size_t kNodesKept = 8'192;  // One huge request does not hold its memory for good.
 constexpr auto kShedCode = static_cast<uint16_t>(openrtb::NonBid::kShed);
 
 }  // namespace
-
-struct Auction::Body {
-  enum class Stage : uint8_t { kIdle, kRouted, kAsking, kEnded };
-
-  const Snapshot* snapshot = nullptr;
-  const Account* account = nullptr;
-  Start input;
-  Stage stage = Stage::kIdle;
-  openrtb::Document document;
-  openrtb::RequestView request;
-  uint64_t request_hash = 0;
-  base::Instant deadline{};
-  base::Instant miss_after{};
-  base::Instant admitted_at{};
-
-  Prebid prebid;
-  std::vector<PrivacyDecision> privacy;  ///< One a DSP, once routed.
-  Routes routes;
-  Outgoing outgoing;
-  std::vector<openrtb::PathEdit> fill;       ///< See fill_silence.
-  std::vector<openrtb::NodeId> params;       ///< Of the candidate being asked.
-  std::vector<std::unique_ptr<Call>> calls;  ///< One a candidate in front; the rest is kept memory.
-  std::vector<Ask> asks;
-  size_t outstanding = 0;
-
-  std::vector<clearing::Bid*> bids;
-  std::vector<clearing::Cleared> cleared;
-  std::vector<HouseFill> house;
-  base::Currency currency;
-  openrtb::NoBid nbr = openrtb::NoBid::kUnknown;
-  Call late;  ///< Where answers after the end are read, to be judged and forgotten.
-  ResponseWriter writer;
-  ReplyBytes reply;
-
-  void reset();
-  bool read();
-  void refuse_everyone(openrtb::NoBid why, openrtb::NonBid code);
-  void decide_privacy();
-  void prepare_calls();
-  bool ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
-           base::Duration network_cost);
-  DspEdits edits_for(uint32_t index, int64_t tmax_ms);
-  void gather_bids();
-  void end();
-  [[nodiscard]] Conclusion conclusion() const;
-
-  [[nodiscard]] std::span<const Candidate> candidates() const { return routes.candidates(); }
-
-  /// The snapshot's while they are fresh by the recorded time of the auction, else none.
-  [[nodiscard]] const clearing::Rates* rates() const {
-    return snapshot->rates.fresh(input.wall_ms) ? &snapshot->rates : nullptr;
-  }
-
-  [[nodiscard]] size_t candidate_count() const { return candidates().size(); }
-};
-
-void Auction::Body::reset() {
-  if (document.size() > kNodesKept) {
-    document = openrtb::Document();
-  }
-  const size_t used = candidate_count();
-  for (size_t i = 0; i < used && i < calls.size(); ++i) {
-    calls[i]->reset();
-  }
-  snapshot = nullptr;
-  account = nullptr;
-  input = {};
-  stage = Stage::kIdle;
-  request.clear();
-  request_hash = 0;
-  deadline = miss_after = admitted_at = {};
-  prebid.clear();
-  privacy.clear();
-  routes.clear();
-  asks.clear();
-  outstanding = 0;
-  bids.clear();
-  cleared.clear();
-  house.clear();
-  currency = {};
-  nbr = openrtb::NoBid::kUnknown;
-  reply.kind = ReplyKind::kNoBid;
-  reply.status = 204;
-  reply.json = false;
-  reply.body.clear();
-  reply.nbr = openrtb::NoBid::kUnknown;
-}
-
-/// Walks and validates; on an error the reply is there.
-bool Auction::Body::read() {
-  if (const auto walked = document.walk(input.body); !walked) {
-    write_invalid(openrtb::field_error(document, walked.error()), reply);
-    return false;
-  }
-  if (const auto valid = read_request(document, snapshot->request_policy, request); !valid) {
-    write_invalid(valid.error(), reply);
-    return false;
-  }
-  request_hash = base::hash64(request.id);
-  account = &snapshot->account_of(request.publisher_id);
-  assume_secure(*account, document, request);
-  miss_after = input.time_zero + clamped_tmax(snapshot->timing, request.tmax);
-  deadline = miss_after - account->response_margin;
-  return true;
-}
-
-void Auction::Body::refuse_everyone(openrtb::NoBid why, openrtb::NonBid code) {
-  routes.refuse_all(*snapshot, request, code);
-  nbr = why;
-  end();
-}
-
-void Auction::Body::decide_privacy() {
-  const PrivacySignals signals = read_privacy(document);
-  for (const DspConfig& dsp : snapshot->dsps) {
-    privacy.push_back(decide(
-        signals, account->privacy,
-        {.name = dsp.name, .gvl_id = dsp.gvl_id, .legitimate_interest = dsp.legitimate_interest}));
-  }
-}
-
-void Auction::Body::prepare_calls() {
-  while (calls.size() < candidate_count()) {
-    calls.push_back(std::make_unique<Call>());
-  }
-}
-
-/// Whether there was time to ask at all.
-bool Auction::Body::ask(base::Instant now, uint32_t candidate, const resilience::Terms& terms,
-                        base::Duration network_cost) {
-  base::Instant until = deadline;
-  if (terms.offered > base::Duration::zero()) {
-    until = std::min(until, now + terms.offered);
-  }
-  const base::Duration left = until - now;
-  if (left < milliseconds(1)) {
-    return false;
-  }
-  const auto announced = std::max(
-      milliseconds(1), std::chrono::floor<milliseconds>(left - std::max(network_cost, {})));
-  asks.push_back({.candidate = candidate,
-                  .deadline = until,
-                  .announced_tmax = std::min<base::Duration>(announced, left),
-                  .body = outgoing.bytes(edits_for(candidate, announced.count()))});
-  return true;
-}
-
-/// All in which this DSP's request is its own.
-DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
-  const Candidate& candidate = candidates()[index];
-  const DspConfig& dsp = snapshot->dsps[candidate.dsp];
-  params.clear();
-  if (prebid.has_params()) {
-    for (const uint32_t imp : candidate.imps) {
-      params.push_back(prebid.params(candidate.dsp, imp));
-    }
-  }
-  std::string& request_id = calls[index]->request_id;
-  if (dsp.own_request_id) {
-    request_id =
-        uuid_of(base::combine64(base::combine64(input.seed, request_hash), base::hash64(dsp.name)));
-  }
-  const bool is_25 = dsp.openrtb == "2.5";
-  return {.imps = candidate.imps,
-          .tmax_ms = tmax_ms,
-          .at = request.at != 0 ? request.at : account->auction,
-          .version = is_25 ? openrtb::Version::k25 : openrtb::Version::k26,
-          .params = params,
-          .buyeruid = prebid.buyeruid(candidate.dsp),
-          .schain = prebid.schain(candidate.dsp),
-          .request_id = request_id,
-          .copy = privacy[candidate.dsp].copy};
-}
-
-/// In order of candidate, whatever order the answers came in.
-void Auction::Body::gather_bids() {
-  bids.clear();
-  for (size_t i = 0; i < candidate_count(); ++i) {
-    for (clearing::Bid& bid : calls[i]->answer.bids) {
-      bids.push_back(&bid);
-    }
-  }
-}
-
-void Auction::Body::end() {
-  stage = Stage::kEnded;
-  gather_bids();
-  currency = settle_currency(request, bids, rates());
-  if (!bids.empty()) {
-    const clearing::Rules rules{.at = request.at != 0 ? request.at : account->auction,
-                                .increment_micros = account->second_price_increment_micros,
-                                .seed = base::combine64(input.seed, request_hash),
-                                .currency = currency,
-                                .rates = rates()};
-    clearing::clear(request, rules, bids, cleared);
-  }
-  for (const clearing::Cleared& imp : cleared) {
-    if (imp.winner != clearing::Cleared::kNobody) {
-      ++calls[bids[imp.winner]->answer]->report.wins;
-    }
-  }
-  fill_empty_imps(conclusion(), house, nbr);
-  writer.write(conclusion(), reply);
-}
-
-Conclusion Auction::Body::conclusion() const {
-  return {.snapshot = snapshot,
-          .account = account,
-          .start = &input,
-          .document = &document,
-          .request = &request,
-          .routes = &routes,
-          .calls = {calls.data(), candidate_count()},
-          .bids = {bids.data(), bids.size()},
-          .cleared = cleared,
-          .house = house,
-          .currency = currency,
-          .nbr = nbr,
-          .bidid = base::combine64(request_hash, input.seed)};
-}
 
 Auction::Auction() : body_(std::make_unique<Body>()) {}
 
@@ -374,7 +137,8 @@ resilience::Outcome Auction::on_answer(base::Instant /*now*/, uint32_t candidate
                         .candidate = &self.candidates()[candidate],
                         .index = candidate,
                         .request_id = call.request_id,
-                        .rates = self.rates()};
+                        .rates = self.rates(),
+                        .formats = &self.formats};
   if (self.stage != Body::Stage::kAsking || !call.report.asked || call.report.answered) {
     self.late.reset();
     self.late.terms = call.terms;

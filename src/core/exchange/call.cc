@@ -35,7 +35,8 @@ AnswerKind read_body(Call& call, const Answering& asked, std::string_view body) 
                          .answer_index = asked.index,
                          .margin_ppm = asked.account->price_margin_ppm,
                          .request_id = asked.request_id,
-                         .rates = asked.rates},
+                         .rates = asked.rates,
+                         .formats = asked.formats},
                         call.document, call.answer);
   refuse_strays(*asked.snapshot, *asked.candidate, call.answer.bids);
   call.report.bids = static_cast<uint32_t>(call.answer.bids.size() + call.answer.bids_over_cap);

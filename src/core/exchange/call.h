@@ -7,6 +7,7 @@
 #include "base/call_result.h"
 #include "exchange/auction.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/formats.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
@@ -40,9 +41,10 @@ struct Answering {
   const openrtb::RequestView* request = nullptr;
   const Account* account = nullptr;
   const Candidate* candidate = nullptr;
-  uint32_t index = 0;                      ///< Of the candidate.
-  std::string_view request_id{};           ///< What it was told, when that is not the caller's.
-  const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
+  uint32_t index = 0;                         ///< Of the candidate.
+  std::string_view request_id{};              ///< What it was told, when that is not the caller's.
+  const clearing::Rates* rates = nullptr;     ///< Fresh ones, or null.
+  clearing::AskedFormats* formats = nullptr;  ///< Of the request, or null.
 };
 
 /// Reads the end of a call into `call` and classifies it: a copy of the body, its bids judged by

@@ -10,6 +10,7 @@
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/house.h"
+#include "exchange/prebid.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -27,6 +28,8 @@ struct Conclusion {
   const openrtb::Document* document = nullptr;
   const openrtb::RequestView* request = nullptr;
   const Routes* routes = nullptr;
+  const Prebid* prebid = nullptr;
+  std::span<const Ask> asks;
   std::span<const std::unique_ptr<Call>> calls;  ///< One a candidate.
   std::span<const clearing::Bid* const> bids;
   std::span<const clearing::Cleared> cleared;     ///< One an imp, or none.
@@ -34,6 +37,10 @@ struct Conclusion {
   base::Currency currency;                        ///< Of the whole reply.
   openrtb::NoBid nbr = openrtb::NoBid::kUnknown;  ///< Why, when nobody won.
   uint64_t bidid = 0;                             ///< Names the reply: hash of id and seed.
+
+  /// Whether the answer is for Prebid.js's server adapter in a browser, which reads it as a Prebid
+  /// Server's. Servers that pass its requests on read plain OpenRTB.
+  [[nodiscard]] bool is_for_prebid() const { return start->has_origin && prebid->speaks(); }
 
   /// The winning bid of an imp, or null.
   [[nodiscard]] const clearing::Bid* winner_of(size_t imp) const {

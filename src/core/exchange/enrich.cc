@@ -27,12 +27,6 @@ using openrtb::Key;
 using openrtb::Kind;
 using openrtb::NodeId;
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  openrtb::append_json_string(out, text);
-  return out;
-}
-
 bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
@@ -53,12 +47,17 @@ void fill_device(const Start& start, const openrtb::Document& document,
   if (!has_address && !is_private_address(start.client_address)) {
     const bool is_v6 = start.client_address.contains(':');
     out.push_back({.path = {Key::device, is_v6 ? Key::ipv6 : Key::ip},
-                   .json = json_string(start.client_address)});
+                   .json = openrtb::json_string(start.client_address)});
   }
   const std::string_view agent = start.user_agent;
+  const NodeId own_agent = document.find(device, Key::ua);
+  const bool is_literal = document.equals(own_agent, "caller");
+  if (is_literal) {
+    out.push_back({.path = {Key::device, Key::ua}, .json = ""});
+  }
   if (!agent.empty() && agent.size() <= kLongestUserAgent && is_printable(agent) &&
-      document.find(device, Key::ua) == kAbsent) {
-    out.push_back({.path = {Key::device, Key::ua}, .json = json_string(agent)});
+      (own_agent == kAbsent || is_literal)) {
+    out.push_back({.path = {Key::device, Key::ua}, .json = openrtb::json_string(agent)});
   }
 }
 
@@ -151,9 +150,9 @@ void assume_secure(const Account& account, const openrtb::Document& document,
 
 void append_chain(std::string& out, const openrtb::Document& document, NodeId chain,
                   const Seller& seller, std::string_view request_id) {
-  std::string node = R"({"asi":)" + json_string(seller.asi);
-  node += R"(,"sid":)" + json_string(seller.sid);
-  node += R"(,"rid":)" + json_string(request_id) + R"(,"hp":1})";
+  std::string node = R"({"asi":)" + openrtb::json_string(seller.asi);
+  node += R"(,"sid":)" + openrtb::json_string(seller.sid);
+  node += R"(,"rid":)" + openrtb::json_string(request_id) + R"(,"hp":1})";
   if (!document.is(chain, Kind::kObject)) {
     out += R"({"complete":)";
     out += seller.begins_complete ? '1' : '0';

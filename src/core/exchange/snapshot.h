@@ -21,13 +21,23 @@ enum class Check : uint8_t { kSkip, kWarn, kEnforce };
 
 /// Rules for the bids of one DSP; defaults are what any DSP can meet.
 struct BidChecks {
-  Check size = Check::kEnforce;         ///< w and h among the imp's sizes or ratios (loss 203).
-  Check secure = Check::kEnforce;       ///< No http: resource in a secure imp (207).
-  Check badv = Check::kEnforce;         ///< 205
-  Check bcat = Check::kEnforce;         ///< 209
-  Check battr = Check::kEnforce;        ///< 210
-  Check markup = Check::kEnforce;       ///< adm there (7).
-  Check deal = Check::kEnforce;         ///< dealid offered in the imp (4); private auctions (213).
+  Check size = Check::kEnforce;    ///< w and h among the imp's sizes or ratios (loss 203).
+  Check secure = Check::kEnforce;  ///< No http: resource in a secure imp (207).
+  Check badv = Check::kEnforce;    ///< 205
+  Check bcat = Check::kEnforce;    ///< 209
+  Check battr = Check::kEnforce;   ///< 210
+  Check markup = Check::kEnforce;  ///< adm there (7).
+  Check deal = Check::kEnforce;    ///< dealid offered in the imp (4); private auctions (213).
+  Check vast = Check::kWarn;       ///< Video and audio markup is VAST or DAAST (204).
+  Check mime = Check::kWarn;       ///< A media file of it is of a type the imp plays (204).
+  Check duration = Check::kWarn;   ///< In minduration to maxduration, or one of rqddurs (204).
+  Check protocol = Check::kWarn;  ///< Its version is among `protocols`, its APIs among `api` (204).
+  Check video_size = Check::kWarn;      ///< No larger than the player (203).
+  Check native = Check::kWarn;          ///< The assets the imp's native asks for (204).
+  Check language = Check::kWarn;        ///< Among wlang or wlangb, when it says one (208).
+  Check expiry = Check::kWarn;          ///< It waits as long as the imp may take to show (2).
+  Check bapp = Check::kEnforce;         ///< The advertised app is not blocked (206).
+  Check dsa = Check::kEnforce;          ///< Transparency where the request demands it (529).
   bool allow_nurl_only = false;         ///< Without adm: nurl (win notice) or adid (preloaded) do.
   bool require_crid = false;            ///< 8
   bool require_mtype = false;           ///< 204
@@ -36,6 +46,7 @@ struct BidChecks {
   bool currency_from_request_only = true;  ///< response.cur must be in request.cur (526).
                                            ///< Off: or have a rate to its first currency.
   base::Cpm price_cap{1'000'000'000};      ///< Above: loss 527. 1 000 units by default.
+  openrtb::Size banner_size_max = {};      ///< Wider or higher banners: loss 203. 0x0: no bound.
   uint32_t bids_per_answer = 200;          ///< Further ones are dropped, counted.
   uint32_t bids_per_seat_and_imp = 2;      ///< The best are kept.
   uint32_t adm_bytes = 256 * 1024;         ///< Larger markup: loss 200.
@@ -48,10 +59,11 @@ struct Endpoint {
   uint8_t media = 0xf;           ///< Set of openrtb::MediaType it takes.
   std::string host;
   uint16_t port = 80;
-  bool tls = false;            ///< https.
-  std::string target = "/";    ///< Path and query of the URL.
-  std::string guard_key;       ///< dsp/region/path
-  resilience::Settings guard;  ///< Inherited settings, flattened.
+  std::vector<std::string> addresses;  ///< Literals to use instead of looking up `host`.
+  bool tls = false;                    ///< https.
+  std::string target = "/";            ///< Path and query of the URL.
+  std::string guard_key;               ///< dsp/region/path
+  resilience::Settings guard;          ///< Inherited settings, flattened.
 };
 
 /// Which auctions a DSP is asked in. Empty lists allow all.
@@ -116,6 +128,7 @@ struct Account {
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
   bool auction_is_final = true;
+  bool shows_calls = false;     ///< test=1 and ext.debug are answered with the calls to DSPs.
   bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
   FillDevice fill_device = FillDevice::kBrowser;
   bool source_tid = true;  ///< Requests without source.tid get one.

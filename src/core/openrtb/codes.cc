@@ -61,6 +61,8 @@ std::string_view describe(Loss loss) {
       return "the creative's format does not fit";
     case Loss::kAdvertiser:
       return "the advertiser is blocked";
+    case Loss::kStoreId:
+      return "the advertised app is blocked";
     case Loss::kNotSecure:
       return "the creative is not secure";
     case Loss::kLanguage:
@@ -75,6 +77,10 @@ std::string_view describe(Loss loss) {
       return "no rate for the bid's currency";
     case Loss::kPriceSanity:
       return "the price is beyond the sanity limit";
+    case Loss::kNoTransparency:
+      return "the transparency that was demanded is missing";
+    case Loss::kGroup:
+      return "its group cannot win as a whole";
   }
   return "";
 }
@@ -133,6 +139,10 @@ std::string_view describe(NonBid code) {
       return "the price is beyond the sanity limit";
     case NonBid::kHouseServed:
       return "a house ad was served";
+    case NonBid::kNoTransparency:
+      return "the transparency that was demanded is missing";
+    case NonBid::kGroup:
+      return "its group cannot win as a whole";
   }
   return "";
 }

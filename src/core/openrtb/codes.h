@@ -14,7 +14,7 @@ enum class NoBid : uint16_t {
   kShed = 525,
 };
 
-/// Why a bid lost. Source: OpenRTB 2.6 List: Loss Reason Codes. Our own range (520 to 528) is the
+/// Why a bid lost. Source: OpenRTB 2.6 List: Loss Reason Codes. Our own range (520 to 530) is the
 /// same number in seatnonbid, loss log and metric label.
 enum class Loss : uint16_t {
   kWon = 0,
@@ -36,6 +36,7 @@ enum class Loss : uint16_t {
   kSize = 203,
   kFormat = 204,
   kAdvertiser = 205,
+  kStoreId = 206,
   kNotSecure = 207,
   kLanguage = 208,
   kCategory = 209,
@@ -43,6 +44,8 @@ enum class Loss : uint16_t {
   kNotAllowedInDeal = 213,
   kNoFxRate = 526,
   kPriceSanity = 527,
+  kNoTransparency = 529,
+  kGroup = 530,
 };
 
 /// seatnonbid status codes. Source: IAB community extension "Seat Non-Bid", and our own range.
@@ -73,6 +76,8 @@ enum class NonBid : uint16_t {
   kNoFxRate = 526,
   kPriceSanity = 527,
   kHouseServed = 528,
+  kNoTransparency = 529,
+  kGroup = 530,
 };
 
 /// The one table from loss reasons to seatnonbid: 100 -> 301, 101 -> 304, 203 -> 351, 207 -> 352,

@@ -19,7 +19,7 @@ TEST(Codes, map_every_loss_to_one_seatnonbid_status) {
 }
 
 TEST(Codes, own_range_is_the_same_number_everywhere) {
-  for (uint16_t code = 520; code <= 528; ++code) {
+  for (uint16_t code = 520; code <= 530; ++code) {
     EXPECT_EQ(static_cast<uint16_t>(non_bid_of(static_cast<Loss>(code))), code);
     EXPECT_NE(describe(static_cast<NonBid>(code)), "");
   }

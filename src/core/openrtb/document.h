@@ -198,4 +198,7 @@ class Document {
 /// (`<`, `>`, `&`, `/` stay). `text` must be valid UTF-8.
 void append_json_string(std::string& out, std::string_view text);
 
+/// The same as a string of its own.
+[[nodiscard]] std::string json_string(std::string_view text);
+
 }  // namespace spillway::openrtb

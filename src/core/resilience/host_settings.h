@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "resilience/settings.h"
+#include "resilience/problem.h"
 
 namespace spillway::resilience {
 

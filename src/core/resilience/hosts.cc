@@ -67,16 +67,37 @@ std::optional<PickedHost> Hosts::pick(uint32_t worker, uint64_t random, uint64_t
       return std::nullopt;
     }
   }
-  const Pair pair = draw_pair(set, random);
+  return begin(worker, draw(worker, random, set));
+}
+
+size_t Hosts::draw(uint32_t worker, uint64_t random, uint64_t among) const {
+  const Pair pair = draw_pair(among, random);
   const bool second = second_is_better(load_of(hot_[pair.first], worker),
                                        load_of(hot_[pair.second], worker), random);
-  const size_t slot = second ? pair.second : pair.first;
+  return second ? pair.second : pair.first;
+}
+
+PickedHost Hosts::begin(uint32_t worker, size_t slot) {
   HotHost& host = hot_[slot];
   host.shards[worker].in_flight.add();
   // The epoch first: with a place that just went to another host, the result is late at worst.
   const uint32_t epoch = host.epoch.load(std::memory_order_acquire);
-  return PickedHost{
-      .id = host.id.load(kRelaxed), .epoch = epoch, .slot = static_cast<uint8_t>(slot)};
+  return {.id = host.id.load(kRelaxed), .epoch = epoch, .slot = static_cast<uint8_t>(slot)};
+}
+
+std::optional<uint8_t> Hosts::slot_of(uint64_t id) const {
+  for (uint64_t rest = known_.load(std::memory_order_acquire); rest != 0; rest &= rest - 1) {
+    const auto slot = static_cast<size_t>(std::countr_zero(rest));
+    if (hot_[slot].id.load(kRelaxed) == id) {
+      return static_cast<uint8_t>(slot);
+    }
+  }
+  return std::nullopt;
+}
+
+UsableSlots Hosts::usable() const {
+  const uint64_t all = usable_.load(std::memory_order_acquire);
+  return {.all = all, .full = all & ~warming_.load(kRelaxed)};
 }
 
 void Hosts::report(uint32_t worker, PickedHost picked, Outcome outcome, Duration latency) {
@@ -173,6 +194,7 @@ size_t Hosts::set_hosts(Instant now, std::span<const uint64_t> ids, Events& out)
   keep_cap(now, out);
   weigh(now);
   publish(now, out);
+  generation_.store(generation_.load(kRelaxed) + 1, std::memory_order_release);
   return left_out;
 }
 

@@ -59,6 +59,12 @@ struct HostEvent {
 
 [[nodiscard]] std::string_view to_string(HostEvent::Kind kind);
 
+/// Which slots take calls, by bit.
+struct UsableSlots {
+  uint64_t all = 0;
+  uint64_t full = 0;  ///< Of those the ones at their whole weight: not on their way back.
+};
+
 /// The set at a glance.
 struct HostsPeek {
   uint32_t hosts = 0;
@@ -96,12 +102,12 @@ struct HostTotals {
 ///
 /// Only real calls count. Ejected hosts come back when their time is over, with a small weight.
 ///
-/// Threads: pick and report from the worker whose index is given, one thread a worker; set_hosts,
-/// set_settings, tick, states from one thread; peek and totals from any. A worker sees only its own
-/// calls in flight. Memory: 6 kB, and for each host ever held at once 0.8 kB and 0.8 kB a worker,
-/// kept until destruction. Cost: pick one shared load (the set) and two hosts' lines; report writes
-/// the worker's own shard and shares a word only while a host fails. Source: DESIGN 3; shared notes
-/// on resilience 1.3, 2.5, 3.8.
+/// Threads: pick, draw, begin and report from the worker whose index is given, one thread a worker;
+/// set_hosts, set_settings, tick, states from one thread; the rest from any. A worker sees only its
+/// own calls in flight. Memory: 6 kB, and for each host ever held at once 0.8 kB and 0.8 kB a
+/// worker, kept until destruction. Cost: pick one shared load (the set) and two hosts' lines;
+/// report writes the worker's own shard and shares a word only while a host fails. Source: DESIGN
+/// 3; shared notes on resilience 1.3, 2.5, 3.8.
 class Hosts {
  public:
   static constexpr size_t kMaxHosts = 64;
@@ -122,6 +128,19 @@ class Hosts {
   /// when there are no hosts. Every pick must be reported exactly once.
   [[nodiscard]] std::optional<PickedHost> pick(uint32_t worker, uint64_t random,
                                                uint64_t tried = 0);
+
+  /// For callers that reach only some of the hosts: the parts of `pick`. None has a side effect but
+  /// `begin`, which takes what `report` gives back.
+  ///
+  /// Moves when hosts get or lose their slots: what slot_of said before is void. A slot that went
+  /// to another host meanwhile costs a call a worse choice, nothing else.
+  [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] std::optional<uint8_t> slot_of(uint64_t id) const;
+  [[nodiscard]] UsableSlots usable() const;
+  /// One of the slots `among`, which slot_of gave; not 0.
+  [[nodiscard]] size_t draw(uint32_t worker, uint64_t random, uint64_t among) const;
+  [[nodiscard]] PickedHost begin(uint32_t worker, size_t slot);
 
   /// Settles a pick: what came of it and how long it took.
   void report(uint32_t worker, PickedHost picked, Outcome outcome, base::Duration latency);
@@ -163,6 +182,8 @@ class Hosts {
   alignas(64) std::atomic<uint64_t> usable_{0};  ///< Slots that pick draws from.
   std::atomic<uint64_t> known_{0};               ///< Slots of all hosts of the set.
   std::atomic<uint64_t> ejected_{0};             ///< Of those.
+  std::atomic<uint64_t> warming_{0};             ///< Under full weight.
+  std::atomic<uint64_t> generation_{0};
   std::atomic<bool> panic_{false};
   std::array<HotHost, kMaxHosts> hot_;
 

@@ -99,6 +99,7 @@ void Hosts::bring_back(size_t slot, Instant now, std::string_view rule, Events& 
 
 void Hosts::weigh(Instant now) {
   const uint64_t ejected = ejected_.load(kRelaxed);
+  uint64_t warming = 0;
   each(known_.load(kRelaxed), [&](size_t slot) {
     HostRecord& record = *records_[slot];
     uint32_t weight = kFullWeight;  // Of an ejected one too: in panic it is as good as any.
@@ -110,9 +111,11 @@ void Hosts::weigh(Instant now) {
       const double share = settings_.warm_from + (1 - settings_.warm_from) * part;
       weight = std::clamp(static_cast<uint32_t>(share * kFullWeight), 1U, kFullWeight);
       record.warming = part < 1;
+      warming |= record.warming ? bit_of(slot) : 0;
     }
     hot_[slot].weight.store(weight, kRelaxed);
   });
+  warming_.store(warming, kRelaxed);
 }
 
 void Hosts::judge_streaks(Instant now, Events& out) {

@@ -158,7 +158,7 @@ TEST(Settings, APatchOverlaysOnlyWhatItSays) {
 }
 
 TEST(Settings, EveryBrokenRuleIsNamedAndDefaultsAreSound) {
-  EXPECT_TRUE(validate({}).empty());
+  EXPECT_TRUE(validate(Settings{}).empty());
   const auto problems = validate({.open_min = 1ms,
                                   .open_max = 10min,
                                   .ramp = 0s,

@@ -3,11 +3,13 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "resilience/checker.h"
 #include "resilience/classic_rules.h"
+#include "resilience/host_settings.h"
 #include "resilience/problem.h"
 
 namespace spillway::resilience {
@@ -43,6 +45,7 @@ Settings apply(Settings base, const SettingsPatch& patch) {
   overlay(base.probes_good, patch.probes_good);
   overlay(base.probes_of, patch.probes_of);
   overlay(base.probes_bad, patch.probes_bad);
+  overlay(base.hosts, patch.hosts);
   return base;
 }
 
@@ -56,6 +59,9 @@ void check_classic(Checker& check, const ClassicRules& rules) {
   check.within("classic.failure_rate", rules.failure_rate, 0.001, 1);
   check.within("classic.slow_rate", rules.slow_rate, 0.001, 1);
   check.within("classic.slow", rules.slow, milliseconds(1), minutes(10));
+  if (rules.p99_ceiling != Duration::zero()) {
+    check.within("classic.p99_ceiling", rules.p99_ceiling, milliseconds(1), rules.slow);
+  }
   check.within("classic.half_open_calls", rules.half_open_calls, 1, 15);
   check.within("classic.open", rules.open, milliseconds(100), minutes(5));
   check.within("classic.open_growth", rules.open_growth, 1, 10);
@@ -80,7 +86,11 @@ std::vector<Problem> validate(const Settings& settings) {
   check.within("probes_good", settings.probes_good, 1, settings.probes_of);
   check.within("probes_bad", settings.probes_bad, 1, settings.probes_of);
   check_classic(check, settings.classic);
-  return check.take();
+  std::vector<Problem> problems = check.take();
+  for (Problem& problem : validate(settings.hosts)) {
+    problems.push_back({.key = "hosts." + problem.key, .what = std::move(problem.what)});
+  }
+  return problems;
 }
 
 }  // namespace spillway::resilience

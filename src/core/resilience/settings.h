@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "resilience/classic_rules.h"
+#include "resilience/host_settings.h"
 #include "resilience/limiter.h"
 #include "resilience/problem.h"
 
@@ -60,6 +61,9 @@ struct Settings {
   uint32_t probes_good = 5;
   uint32_t probes_of = 6;
   uint32_t probes_bad = 2;
+
+  /// Of the hosts under the leaf; whoever owns a Hosts gives it these.
+  HostSettings hosts{};
 };
 
 /// The same, each field optional: what one level of the hierarchy says. `apply` overlays it.
@@ -80,6 +84,7 @@ struct SettingsPatch {
   std::optional<uint32_t> probes_good{};
   std::optional<uint32_t> probes_of{};
   std::optional<uint32_t> probes_bad{};
+  std::optional<HostSettings> hosts{};  ///< Taken whole.
 };
 
 [[nodiscard]] Settings apply(Settings base, const SettingsPatch& patch);

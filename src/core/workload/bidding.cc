@@ -1,8 +1,10 @@
 #include "workload/bidding.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/rng.h"
+#include "base/time.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "workload/latency.h"
@@ -22,6 +25,8 @@ namespace {
 using openrtb::Key;
 using openrtb::Kind;
 using openrtb::NodeId;
+
+constexpr int64_t kTmaxMostMs = 600'000;
 
 struct Size {
   int64_t w = 0;
@@ -51,6 +56,11 @@ int64_t floor_of(const openrtb::Document& request, NodeId imp) {
     return 0;
   }
   return base::parse_micros(request.raw(floor), base::Rounding::kUp).value_or(-1);
+}
+
+base::Duration tmax_of(const openrtb::Document& request) {
+  const int64_t ms = request.integer(request.find(request.root(), Key::tmax)).value_or(0);
+  return std::chrono::milliseconds(std::clamp(ms, int64_t{0}, kTmaxMostMs));
 }
 
 void append_size(std::string& out, Size size) {
@@ -87,9 +97,8 @@ void append_creative(std::string& out, const openrtb::Document& request, NodeId 
     markup = vast_of(host, R"(type="audio/mpeg")");
   } else {
     mtype = 4;
-    markup = R"({"native":{"ver":"1.2","assets":[{"id":1,"title":{"text":"Fake"}}],)"
-             R"("link":{"url":"https://)" +
-             std::string(host) + R"(/click"}}})";
+    markup = R"({"ver":"1.2","assets":[{"id":1,"title":{"text":"Fake"}}],"link":{"url":"https://)" +
+             std::string(host) + R"(/click"}})";
   }
   out += R"(,"mtype":)" + std::to_string(mtype);
   append_size(out, size);
@@ -129,16 +138,22 @@ std::vector<Problem> validate(const BidStyle& style) {
   return problems;
 }
 
-BidAnswer Bidding::answer(std::string_view request, uint64_t serial, Spoil spoil, base::Rng& rng) {
+BidAnswer Bidding::answer(std::string_view request, uint64_t serial, Spoil spoil, base::Rng& rng,
+                          std::optional<bool> wants) {
   if (!document_.walk(request)) {
-    return {.status = 400, .body = R"({"error":"not JSON"})", .bids = 0, .bad_request = true};
+    return {.status = 400,
+            .body = R"({"error":"not JSON"})",
+            .bids = 0,
+            .bad_request = true,
+            .tmax = {}};
   }
   const NodeId id = document_.find(document_.root(), Key::id);
   if (!document_.is(id, Kind::kString)) {
-    return {.status = 400, .body = R"({"error":"no id"})", .bids = 0, .bad_request = true};
+    return {
+        .status = 400, .body = R"({"error":"no id"})", .bids = 0, .bad_request = true, .tmax = {}};
   }
-  const bool wants = rng.uniform() < style_.bid_ratio;
-  if (!wants && spoil == Spoil::kNothing) {
+  const bool drawn = rng.uniform() < style_.bid_ratio;
+  if (!wants.value_or(drawn) && spoil == Spoil::kNothing) {
     return no_bid(id);
   }
   std::string out = R"({"id":)" + std::string(document_.raw(id)) + R"(,"cur":")";
@@ -159,8 +174,14 @@ BidAnswer Bidding::answer(std::string_view request, uint64_t serial, Spoil spoil
     return no_bid(id);
   }
   out += "]}]}";
-  return {.status = 200, .body = std::move(out), .bids = bids, .bad_request = false};
+  return {.status = 200,
+          .body = std::move(out),
+          .bids = bids,
+          .bad_request = false,
+          .tmax = tmax_of(document_)};
 }
+
+BidAnswer Bidding::decline() const { return no_bid(document_.find(document_.root(), Key::id)); }
 
 bool Bidding::append_bid(std::string& out, NodeId imp, uint64_t serial, Spoil spoil,
                          base::Rng& rng) const {
@@ -184,15 +205,30 @@ bool Bidding::append_bid(std::string& out, NodeId imp, uint64_t serial, Spoil sp
   base::append_micros(out, price);
   out += R"(,"crid":"c1","cid":"1","adomain":[)";
   openrtb::append_json_string(out, host);
-  out += R"(],"nurl":)";
-  openrtb::append_json_string(out, "https://" + host + "/win?p=${AUCTION_PRICE}");
+  out += ']';
+  append_notices(out, host);
   append_creative(out, document_, imp, host);
   out += '}';
   return true;
 }
 
+void Bidding::append_notices(std::string& out, const std::string& host) const {
+  const bool is_real = !style_.notice_url.empty();
+  const std::string base = is_real ? style_.notice_url : "https://" + host;
+  const std::string bid = is_real ? "i=${AUCTION_IMP_ID}&" : "";
+  out += R"(,"nurl":)";
+  openrtb::append_json_string(out, base + "/win?" + bid + "p=${AUCTION_PRICE}");
+  if (is_real) {
+    out += R"(,"burl":)";
+    openrtb::append_json_string(out, base + "/bill?" + bid + "p=${AUCTION_PRICE}");
+    out += R"(,"lurl":)";
+    openrtb::append_json_string(out, base + "/loss?" + bid + "l=${AUCTION_LOSS}");
+  }
+}
+
 BidAnswer Bidding::no_bid(NodeId id) const {
   BidAnswer answer;
+  answer.tmax = tmax_of(document_);
   switch (style_.nobid) {
     case NoBidSpelling::k204:
       answer.status = 204;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/money.h"
 #include "base/rng.h"
+#include "base/time.h"
 #include "openrtb/document.h"
 #include "workload/latency.h"
 
@@ -42,6 +44,9 @@ struct BidStyle {
   double bid_ratio = 0.5;    ///< Of requests it wants to bid on, [0, 1].
   Price price;
   NoBidSpelling nobid = NoBidSpelling::k204;
+  /// What nurl, burl and lurl begin with, "/win", "/bill" or "/loss" behind it; empty: a nurl on a
+  /// host of no one, and nothing else.
+  std::string notice_url = {};
 };
 
 [[nodiscard]] std::vector<Problem> validate(const BidStyle& style);
@@ -55,6 +60,7 @@ struct BidAnswer {
   std::string body;   ///< Empty for 204.
   uint32_t bids = 0;  ///< 0: a no-bid.
   bool bad_request = false;
+  base::Duration tmax{};  ///< The request's; 0 when it has none.
 };
 
 /// Reads bid requests and writes bid responses: each imp whose floor the drawn price meets gets a
@@ -69,13 +75,18 @@ class Bidding {
   [[nodiscard]] const BidStyle& style() const { return style_; }
 
   /// The answer to `request` (Document::kPadding readable bytes behind it). A request that is not
-  /// JSON, or has no id, is answered 400.
+  /// JSON, or has no id, is answered 400. `wants` stands for the draw by bid_ratio when it is
+  /// there.
   [[nodiscard]] BidAnswer answer(std::string_view request, uint64_t serial, Spoil spoil,
-                                 base::Rng& rng);
+                                 base::Rng& rng, std::optional<bool> wants = std::nullopt);
+
+  /// A no-bid to the request last answered.
+  [[nodiscard]] BidAnswer decline() const;
 
  private:
   bool append_bid(std::string& out, openrtb::NodeId imp, uint64_t serial, Spoil spoil,
                   base::Rng& rng) const;
+  void append_notices(std::string& out, const std::string& host) const;
   [[nodiscard]] BidAnswer no_bid(openrtb::NodeId id) const;
 
   BidStyle style_;

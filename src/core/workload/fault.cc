@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"slow",
                                                               "wrong_impid",
                                                               "wrong_currency",
                                                               "closed_listener",
-                                                              "dead_but_fast"};
+                                                              "dead_but_fast",
+                                                              "brown_out"};
 
 base::Instant after(base::Instant start, base::Duration offset) {
   return offset > base::kNever - start ? base::kNever : start + offset;
@@ -48,6 +49,7 @@ std::optional<FaultKind> fault_kind_of(std::string_view name) {
 }
 
 std::vector<Problem> validate(const Fault& fault) {
+  constexpr base::Duration kZero{};
   std::vector<Problem> problems;
   const auto want = [&](bool sound, std::string_view key, std::string_view what) {
     if (!sound) {
@@ -64,9 +66,14 @@ std::vector<Problem> validate(const Fault& fault) {
        "must be from 1 to 64KiB");
   want(fault.body_bytes >= 1024 && fault.body_bytes <= (size_t{64} << 20), "body_bytes",
        "must be from 1KiB to 64MiB");
+  want(fault.every == kZero ? fault.on == kZero : fault.on > kZero && fault.on < fault.every, "on",
+       "must be over 0 and shorter than every, and neither is there without the other");
+  want(fault.servers >= 1 && fault.servers <= 10'000, "servers", "must be from 1 to 10 000");
   if (fault.kind == FaultKind::kSlow) {
-    want(fault.latency.has_value() || fault.added > base::Duration::zero(), "latency",
-         "a slow fault needs latency or added");
+    want(fault.latency.has_value() || fault.added > kZero || fault.added_to > kZero, "latency",
+         "a slow fault needs latency, added or added_to");
+    want((fault.added_to > kZero) == (fault.over > kZero), "over",
+         "must be there with added_to, and only then");
   }
   if (fault.latency) {
     for (auto& problem : validate(*fault.latency)) {
@@ -101,22 +108,33 @@ void FaultSchedule::clear(bool scheduled) {
   }
 }
 
-const Fault* FaultSchedule::draw(base::Instant now, base::Rng& rng) const {
+bool FaultSchedule::Entry::active(base::Instant now) const {
+  return now >= from && now < to &&
+         (fault.every == base::Duration::zero() || (now - from) % fault.every < fault.on);
+}
+
+bool FaultSchedule::Entry::at(std::string_view host) const {
+  return fault.host.empty() || fault.host == host;
+}
+
+Hit FaultSchedule::draw(base::Instant now, std::string_view host, base::Rng& rng) const {
   for (const auto* entries : {&operator_, &scheduled_}) {
     for (const Entry& entry : *entries) {
-      if (now >= entry.from && now < entry.to &&
+      if (entry.active(now) && entry.at(host) &&
           (entry.fault.share_ratio >= 1 || rng.uniform() < entry.fault.share_ratio)) {
-        return &entry.fault;
+        return {.fault = &entry.fault, .age = now - entry.from};
       }
     }
   }
-  return nullptr;
+  return {};
 }
 
-bool FaultSchedule::listening(base::Instant now) const {
-  for (const FaultKind kind : active(now)) {
-    if (kind == FaultKind::kClosedListener) {
-      return false;
+bool FaultSchedule::listening(base::Instant now, std::string_view host) const {
+  for (const auto* entries : {&operator_, &scheduled_}) {
+    for (const Entry& entry : *entries) {
+      if (entry.fault.kind == FaultKind::kClosedListener && entry.active(now) && entry.at(host)) {
+        return false;
+      }
     }
   }
   return true;
@@ -126,7 +144,7 @@ std::vector<FaultKind> FaultSchedule::active(base::Instant now) const {
   std::vector<FaultKind> kinds;
   for (const auto* entries : {&operator_, &scheduled_}) {
     for (const Entry& entry : *entries) {
-      if (now >= entry.from && now < entry.to) {
+      if (entry.active(now)) {
         kinds.push_back(entry.fault.kind);
       }
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "workload/bidding.h"
 #include "workload/fault.h"
 #include "workload/latency.h"
+#include "workload/script.h"
+#include "workload/server_queue.h"
 
 namespace spillway::workload {
 
@@ -22,6 +25,10 @@ struct PartnerSettings {
   BidStyle style;
   Latency latency = Latency::lognormal(std::chrono::milliseconds(20), 0.4);
   std::vector<Fault> faults;
+  /// An answer that would come later than the request's tmax less `tmax_reserve` is a no-bid then.
+  bool keeps_tmax = false;
+  base::Duration tmax_reserve = std::chrono::milliseconds(5);  ///< For the answer's way. [0, 1 s].
+  Script script{};  ///< Not empty: what it does with each call that no fault hits.
 };
 
 [[nodiscard]] std::vector<Problem> validate(const PartnerSettings& settings);
@@ -43,6 +50,7 @@ struct Plan {
   base::Duration drip_interval{};
   size_t drip_bytes = 1;
   uint32_t bids = 0;
+  bool garbage = false;                           ///< `body` is no bid response on purpose.
   std::optional<FaultKind> fault = std::nullopt;  ///< What made it so.
 };
 
@@ -66,8 +74,10 @@ class Partner {
  public:
   Partner(PartnerSettings settings, base::Instant start, uint64_t seed);
 
-  /// The plan for a request (Document::kPadding readable bytes behind it) read whole at `now`.
-  [[nodiscard]] Plan on_call(base::Instant now, std::string_view request);
+  /// The plan for a request (Document::kPadding readable bytes behind it) read whole at `now` on
+  /// the partner's address `host`. Calls come in the order of `now`.
+  [[nodiscard]] Plan on_call(base::Instant now, std::string_view request,
+                             std::string_view host = "");
 
   [[nodiscard]] const PartnerSettings& settings() const { return settings_; }
 
@@ -81,12 +91,18 @@ class Partner {
 
  private:
   void spoil(Plan& plan, const Fault& fault, std::string_view request);
-  void answer(Plan& plan, std::string_view request, Spoil how);
+  void play(Plan& plan, const ScriptedCall& call, std::string_view request);
+  void delay_by(Plan& plan, const Hit& hit, base::Instant now);
+  void answer(Plan& plan, std::string_view request, Spoil how,
+              std::optional<bool> wants = std::nullopt);
+  void keep_tmax(Plan& plan) const;
   void count(const Plan& plan);
 
   PartnerSettings settings_;
   Bidding bidding_;
   FaultSchedule faults_;
+  ServerQueue queue_;
+  base::Duration tmax_{};  ///< Of the request last answered.
   base::Rng rng_;
   PartnerAccount account_;
 };

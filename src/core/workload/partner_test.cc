@@ -1,5 +1,6 @@
 #include "workload/partner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -184,6 +185,83 @@ TEST(Partner, TheSameSeedGivesTheSamePlans) {
     EXPECT_EQ(a.body, b.body);
     EXPECT_EQ(a.delay, b.delay);
   }
+}
+
+const Padded& request_with_tmax() {
+  static const Padded kRequest(
+      R"({"id":"r-1","tmax":120,"imp":[{"id":"i1","banner":{"w":300,"h":250}}]})");
+  return kRequest;
+}
+
+TEST(Partner, ALeakGrowsEvenlyAndStays) {
+  PartnerSettings settings = always_bids();
+  settings.faults = {{.kind = FaultKind::kSlow, .added = 100ms, .added_to = 800ms, .over = 5min}};
+  Partner partner(settings, kStart, 1);
+  const auto delay = [&](base::Duration at) {
+    return partner.on_call(kStart + at, banner_request().view()).delay;
+  };
+  EXPECT_EQ(delay(0s), 120ms);
+  EXPECT_EQ(delay(150s), 470ms);
+  EXPECT_EQ(delay(5min), 820ms);
+  EXPECT_EQ(delay(1h), 820ms);
+}
+
+TEST(Partner, ABrownOutIsAsSlowAsItIsBusy) {
+  PartnerSettings settings = always_bids();
+  settings.faults = {{.kind = FaultKind::kBrownOut, .servers = 2, .longest_wait = 100ms}};
+  Partner partner(settings, kStart, 1);
+  base::Duration worst{};
+  for (int i = 0; i < 100; ++i) {  // 50 a second, of 100 that it can do
+    worst = std::max(worst, partner.on_call(kStart + i * 20ms, banner_request().view()).delay);
+  }
+  EXPECT_EQ(worst, 20ms);
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {  // 200 a second
+    const Plan plan = partner.on_call(kStart + 2s + i * 5ms, banner_request().view());
+    refused += plan.status == 503 ? 1 : 0;
+    worst = std::max(worst, plan.delay);
+  }
+  EXPECT_GT(refused, 30) << "half of them, once the queue is full";
+  EXPECT_LT(refused, 50);
+  EXPECT_GT(worst, 100ms);
+  EXPECT_LE(worst, 120ms);
+  EXPECT_EQ(partner.account().errors.value(), static_cast<uint64_t>(refused));
+}
+
+TEST(Partner, WhoKeepsTmaxSaysNoInTimeInsteadOfBiddingTooLate) {
+  PartnerSettings settings = always_bids();
+  settings.keeps_tmax = true;
+  settings.style.nobid = NoBidSpelling::kNbr;
+  settings.faults = {{.kind = FaultKind::kSlow, .from = 1s, .added = 600ms}};
+  Partner partner(settings, kStart, 1);
+  EXPECT_EQ(partner.on_call(kStart, request_with_tmax().view()).bids, 1);
+  const Plan late = partner.on_call(kStart + 1s, request_with_tmax().view());
+  EXPECT_EQ(late.delay, 115ms);
+  EXPECT_EQ(late.bids, 0);
+  EXPECT_EQ(late.body, R"({"id":"r-1","nbr":8})");
+  EXPECT_EQ(partner.on_call(kStart + 1s, banner_request().view()).delay, 620ms)
+      << "a request without tmax has no time to keep";
+}
+
+TEST(Partner, AScriptIsPlayedCallByCallAndFaultsGoBeforeIt) {
+  PartnerSettings settings = always_bids();
+  settings.script = Script::parse(
+                        "{\"ms\":7,\"does\":\"bid\"}\n{\"ms\":8,\"does\":\"no_bid\"}\n"
+                        "{\"ms\":9,\"does\":502}\n{\"ms\":1,\"does\":\"hang\"}\n")
+                        .value();
+  settings.faults = {{.kind = FaultKind::kOverload, .from = 1s}};
+  Partner partner(settings, kStart, 1);
+  const auto call = [&](base::Duration at) {
+    return partner.on_call(kStart + at, request_with_tmax().view());
+  };
+  Plan plan = call(0s);
+  EXPECT_EQ(plan.bids, 1);
+  EXPECT_EQ(plan.delay, 7ms);
+  EXPECT_EQ(call(1s).status, 429);
+  EXPECT_EQ(call(0s).status, 204);
+  EXPECT_EQ(call(0s).status, 502);
+  EXPECT_EQ(call(0s).action, Plan::Action::kHang);
+  EXPECT_EQ(call(0s).delay, 7ms);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,12 +30,26 @@ namespace {
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerEvent = 64;
 constexpr base::Duration kPause = std::chrono::milliseconds(10);
+constexpr base::Duration kHandshakesEnd = std::chrono::milliseconds(100);
+constexpr base::Duration kQueueEnds = std::chrono::seconds(1);  // without descriptors, that is
 
 UniqueFd spare_descriptor() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 Listener failed(std::string_view address, const std::string& reason) {
   return {
       .socket = {}, .port = 0, .error = "cannot listen on " + std::string(address) + ": " + reason};
+}
+
+// Drops segments with SYN before the kernel sees them; all others pass. Where it cannot be had, a
+// connection made between the last accept and the close is reset.
+void refuse_new_handshakes(int listener) {
+  constexpr uint32_t kFlagsAt = 13;  // in a TCP header
+  std::array<sock_filter, 4> code{{BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kFlagsAt),
+                                   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN, 0, 1),
+                                   BPF_STMT(BPF_RET | BPF_K, 0),
+                                   BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)}};
+  const sock_fprog program{.len = code.size(), .filter = code.data()};
+  (void)::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 }  // namespace
@@ -105,26 +120,45 @@ void Acceptor::start() {
   }
 }
 
-void Acceptor::stop() {
-  if (!listener_) {
+void Acceptor::stop(std::move_only_function<void()> closed) {
+  if (!listener_ || give_up_at_ != base::kNever) {
     return;
   }
-  while (listening_ && accept_one()) {
+  closed_ = std::move(closed);
+  const base::Instant now = reactor_.now();
+  give_up_at_ = now + kHandshakesEnd + kQueueEnds;
+  if (!listening_) {
+    close(now);
+    return;
   }
-  if (listening_) {
+  refuse_new_handshakes(listener_.fd());
+  reactor_.timers().arm(*this, now + kHandshakesEnd);
+}
+
+void Acceptor::close(base::Instant now) {
+  Accepted last = Accepted::kNone;
+  do {
+    last = accept_one();
+  } while (last == Accepted::kOne);
+  if (last == Accepted::kMustPause && now < give_up_at_) {
+    return;
+  }
+  if (std::exchange(listening_, false)) {
     reactor_.remove(listener_.fd(), *this);
-    listening_ = false;
   }
   cancel();
   listener_.reset();
-}
-
-void Acceptor::on_ready(uint32_t /*epoll_events*/) {
-  for (int i = 0; i < kAcceptsPerEvent && accept_one(); ++i) {
+  if (auto closed = std::exchange(closed_, nullptr)) {
+    closed();
   }
 }
 
-bool Acceptor::accept_one() {
+void Acceptor::on_ready(uint32_t /*epoll_events*/) {
+  for (int i = 0; i < kAcceptsPerEvent && accept_one() == Accepted::kOne; ++i) {
+  }
+}
+
+Acceptor::Accepted Acceptor::accept_one() {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
   UniqueFd socket(::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&peer), &size,
@@ -133,10 +167,10 @@ bool Acceptor::accept_one() {
     const int on = 1;
     setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     take_(std::move(socket), to_text(peer));
-    return true;
+    return Accepted::kOne;
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK) {
-    return false;
+    return Accepted::kNone;
   }
   const int error = errno;
   counters_.accept_errors.add();
@@ -146,9 +180,9 @@ bool Acceptor::accept_one() {
   if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
     reactor_.change(listener_.fd(), 0, *this);
     reactor_.timers().arm(*this, reactor_.now() + kPause);
-    return false;
+    return Accepted::kMustPause;
   }
-  return true;  // the caller went away while it was queued
+  return Accepted::kOne;  // the caller went away while it was queued
 }
 
 void Acceptor::shed_one() {
@@ -159,8 +193,10 @@ void Acceptor::shed_one() {
   spare_ = spare_descriptor();
 }
 
-void Acceptor::on_timer(base::Instant /*now*/) {
-  if (listening_) {
+void Acceptor::on_timer(base::Instant now) {
+  if (give_up_at_ != base::kNever) {
+    close(now);
+  } else if (listening_) {
     reactor_.change(listener_.fd(), EPOLLIN, *this);
   }
 }

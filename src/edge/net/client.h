@@ -11,6 +11,7 @@
 #include "base/call_result.h"
 #include "base/counter.h"
 #include "base/time.h"
+#include "net/host_choice.h"
 #include "net/http.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
@@ -30,6 +31,11 @@ struct TargetSettings {
   std::string name{};  ///< For logs and metrics.
   std::string host{};  ///< Name or address literal.
   uint16_t port = 80;
+  /// Literals. Not empty: these are its addresses and `host` is its name only, never looked up.
+  std::vector<std::string> addresses{};
+  /// Decides which address takes a call; null: all that accept connections are alike. One object
+  /// for one target.
+  std::shared_ptr<HostChoice> hosts{};
   /// Not null: over TLS, and the peer must prove that it is the name in there. Another object is
   /// another peer: connections made with the former one are retired.
   std::shared_ptr<TlsClient> tls{};
@@ -39,6 +45,8 @@ struct TargetSettings {
   /// the time that the call it was begun for had for connecting, within [250 ms, 2 s]: a black hole
   /// holds a place no longer, and a peer a little slower than that deadline still gets connected.
   size_t max_handshakes = 8;
+  size_t max_waiting = 64;  ///< Calls that may wait for handshakes begun for others.
+  bool keep_alive = true;   ///< False: every call goes out on a connection of its own.
   size_t header_bytes = 16 * 1024;
   size_t answer_bytes = 1024 * 1024;                       ///< Cap on the body.
   base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a
@@ -51,9 +59,11 @@ struct TargetSettings {
 
 struct TargetCounters {
   base::Counter calls, connects, reused, stale_retries, handshakes_failed, no_connection;
+  base::Counter no_descriptor;  ///< Of handshakes_failed: we had no file descriptor left.
   base::Counter connections_open, idle_closed, poisoned, tails_drained, tails_cut;
   base::Counter tls_handshakes, tls_resumed, tls_failed;
   base::Counter sent_bytes, received_bytes;
+  base::Counter requests_sent;  ///< Taken whole by the kernel; a repeated call counts each time.
 };
 
 /// What a call's owner is told, on the client's thread.
@@ -89,8 +99,8 @@ using TargetId = uint32_t;
 /// A reused connection that ends before the first byte is replaced once when time allows.
 ///
 /// Of a target's addresses two are used, chosen by rendezvous hashing so that workers spread over
-/// all; more as the connections exceed the addresses' even shares of max_connections. One that
-/// refuses or stays silent is passed over for 1 s.
+/// all; more as the connections exceed the addresses' even shares of max_connections; of more than
+/// 64 the rest never. One that refuses or stays silent is passed over for 1 s.
 ///
 /// One thread owns it (its reactor's). Memory: bounded by the targets' caps and worker_bytes.
 class Client {

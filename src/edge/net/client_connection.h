@@ -57,6 +57,11 @@ class ClientConnection : public ReadySink, private Timer {
 
   [[nodiscard]] uint64_t address_key() const { return address_key_; }
 
+  /// Its index among the target's addresses; ClientAddresses::kNone when it is no longer one.
+  [[nodiscard]] size_t address() const { return address_; }
+
+  void set_address(size_t address) { address_ = address; }
+
   [[nodiscard]] size_t index() const { return index_; }
 
   void set_index(size_t index) { index_ = index; }
@@ -100,6 +105,7 @@ class ClientConnection : public ReadySink, private Timer {
   ClientCore& core_;
   Stream stream_;
   uint64_t address_key_;
+  size_t address_ = 0;
   size_t index_ = 0;
   uint32_t mask_ = 0;
   State state_ = State::kConnecting;

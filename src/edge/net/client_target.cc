@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "base/call_result.h"
-#include "base/hash.h"
 #include "base/time.h"
 #include "net/client.h"
+#include "net/client_addresses.h"
 #include "net/client_connection.h"
 #include "net/client_core.h"
+#include "net/host_choice.h"
 #include "net/resolver.h"
 
 namespace spillway::net {
@@ -25,11 +26,6 @@ namespace {
 using base::CallError;
 using base::CallPhase;
 
-constexpr size_t kWaitingCalls = 64;
-constexpr size_t kFewestAddresses = 2;
-constexpr base::Duration kShortestHandshake = std::chrono::milliseconds(250);
-constexpr base::Duration kLongestHandshake =
-    std::chrono::seconds(2);  // a SYN and one more after 1 s
 constexpr base::Duration kAddressBackoff = std::chrono::seconds(1);
 constexpr base::Duration kFailedLookUpRetry = std::chrono::seconds(1);
 
@@ -68,14 +64,26 @@ CallError error_of(int code) {
 }  // namespace
 
 ClientTarget::ClientTarget(ClientCore& owner, TargetId id, TargetSettings initial)
-    : core(owner), settings(std::move(initial)), id_(id), host_line_(host_header(settings)) {
+    : core(owner),
+      settings(std::move(initial)),
+      id_(id),
+      host_line_(host_header(settings)),
+      addresses_(owner.seed) {
+  addresses_.set_hosts(settings.hosts);
   resolve();
 }
 
 ClientTarget::~ClientTarget() = default;
 
 void ClientTarget::resolve() {
-  auto literal = literal_address(settings.host, settings.port);
+  std::vector<SocketAddress> literal;
+  for (const std::string& address : settings.addresses) {
+    const auto found = literal_address(address, settings.port);
+    literal.insert(literal.end(), found.begin(), found.end());
+  }
+  if (settings.addresses.empty()) {
+    literal = literal_address(settings.host, settings.port);
+  }
   literal_ = !literal.empty();
   if (literal_) {
     resolved(round_, literal);
@@ -109,31 +117,22 @@ void ClientTarget::resolved(uint64_t round, const std::vector<SocketAddress>& ad
   if (addresses.empty()) {
     return;  // the stale ones are kept
   }
-  std::vector<Peer> peers;
-  for (const SocketAddress& address : addresses) {
-    const uint64_t key = address.key();
-    if (std::none_of(peers.begin(), peers.end(),
-                     [&](const Peer& peer) { return peer.key == key; })) {
-      peers.push_back({.address = address, .key = key, .rank = base::combine64(key, core.seed)});
-    }
-  }
-  std::sort(peers.begin(), peers.end(),
-            [](const Peer& a, const Peer& b) { return a.rank > b.rank; });
-  addresses_ = std::move(peers);
+  addresses_.set(addresses);
   for (size_t i = connections_.size(); i-- > 0;) {
-    const uint64_t key = connections_[i]->address_key();
-    if (std::none_of(addresses_.begin(), addresses_.end(),
-                     [&](const Peer& peer) { return peer.key == key; })) {
-      connections_[i]->retire();
+    ClientConnection& connection = *connections_[i];
+    connection.set_address(addresses_.index_of(connection.address_key()));
+    if (connection.address() == ClientAddresses::kNone) {
+      connection.retire();
     }
   }
   open_for_waiting();
 }
 
 void ClientTarget::change(TargetSettings next) {
-  const bool same_place =
-      next.host == settings.host && next.port == settings.port && next.tls == settings.tls;
+  const bool same_place = next.host == settings.host && next.port == settings.port &&
+                          next.tls == settings.tls && next.addresses == settings.addresses;
   settings = std::move(next);
+  addresses_.set_hosts(settings.hosts);
   if (same_place) {
     return;
   }
@@ -163,19 +162,20 @@ void ClientTarget::start(Call& call) {
     refuse(call, CallError::kNoConnection, CallPhase::kNotSent);
     return;
   }
-  for (size_t i = idle_.size(); i-- > 0;) {
-    ClientConnection& connection = *idle_[i];
-    if (!connection.has_news()) {  // its end, or bytes nobody asked for
-      idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
-      connection.start(call);
-      return;
-    }
+  ClientConnection* const connection =
+      hosts() != nullptr ? take_chosen(call) : take_idle(ClientAddresses::kAll);
+  if (connection != nullptr) {
+    send(*connection, call);
+  } else {
+    wait_or_refuse(call);
   }
-  wait_or_refuse(call);
 }
 
-bool ClientTarget::can_open() const {
-  return connections_.size() < settings.max_connections && connecting_ < settings.max_handshakes;
+void ClientTarget::send(ClientConnection& connection, Call& call) {
+  if (hosts() != nullptr) {
+    call.result.host = hosts()->begin(connection.address());
+  }
+  connection.start(call);
 }
 
 void ClientTarget::wait_or_refuse(Call& call) {
@@ -184,7 +184,7 @@ void ClientTarget::wait_or_refuse(Call& call) {
     return;
   }
   const bool room = connections_.size() < settings.max_connections;
-  if (!(room && waiting_.size() < kWaitingCalls) && waiting_.size() >= connecting_) {
+  if (!(room && waiting_.size() < settings.max_waiting) && waiting_.size() >= connecting_) {
     refuse(call, CallError::kNoConnection, CallPhase::kNotSent);
     return;
   }
@@ -197,6 +197,9 @@ void ClientTarget::retry(Call& call) {
   call.result.retried = true;
   call.result.reused = false;
   call.result.sent_bytes = 0;
+  if (const uint64_t host = std::exchange(call.result.host, 0); host != 0) {
+    hosts()->give_back(host);
+  }
   call.connection = nullptr;
   waiting_.push_front(&call);
   open_for_waiting();
@@ -219,67 +222,6 @@ void ClientTarget::fail_waiting(CallError error, CallPhase phase) {
   }
 }
 
-void ClientTarget::open_for_waiting() {
-  while (!addresses_.empty() && connecting_ < waiting_.size() && can_open()) {
-    if (!open_one()) {
-      return;
-    }
-  }
-}
-
-/// The first few by rank share the load; more of them as connections fill their shares.
-ClientTarget::Peer& ClientTarget::pick() {
-  const size_t share =
-      std::max<size_t>(1, (settings.max_connections + addresses_.size() - 1) / addresses_.size());
-  const size_t width =
-      std::min(addresses_.size(), std::max(kFewestAddresses, (connections_.size() / share) + 1));
-  const base::Instant now = core.reactor.now();
-  Peer* best = nullptr;
-  size_t fewest = 0;
-  size_t usable = 0;
-  for (Peer& peer : addresses_) {
-    if (peer.failed_until > now) {
-      continue;
-    }
-    const auto count = static_cast<size_t>(std::count_if(
-        connections_.begin(), connections_.end(),
-        [&](const auto& connection) { return connection->address_key() == peer.key; }));
-    if (best == nullptr || count < fewest) {
-      best = &peer;
-      fewest = count;
-    }
-    if (++usable == width) {
-      break;
-    }
-  }
-  return best != nullptr ? *best
-                         : *std::min_element(addresses_.begin(), addresses_.end(),
-                                             [](const Peer& a, const Peer& b) {
-                                               return a.failed_until < b.failed_until;
-                                             });
-}
-
-bool ClientTarget::open_one() {
-  const Peer& peer = pick();
-  auto owned = std::make_unique<ClientConnection>(*this, peer.address);
-  ClientConnection& connection = *owned;
-  const SocketAddress address = peer.address;
-  connection.set_index(connections_.size());
-  connections_.push_back(std::move(owned));
-  ++connecting_;
-  counters.connects.add();
-  counters.connections_open.add();
-  // The handshakes before this one are for the calls before that one.
-  const base::Duration call_has = waiting_[connecting_ - 1]->next_deadline() - core.reactor.now();
-  const base::Duration patience =
-      2 * std::clamp(call_has, kShortestHandshake / 2, kLongestHandshake / 2);
-  if (const int error = connection.connect(address, patience); error != 0) {
-    connect_failed(connection, error);
-    return false;
-  }
-  return true;
-}
-
 void ClientTarget::connected(ClientConnection& connection) {
   --connecting_;
   offer(connection);
@@ -287,15 +229,18 @@ void ClientTarget::connected(ClientConnection& connection) {
 
 void ClientTarget::connect_failed(ClientConnection& connection, int error) {
   counters.handshakes_failed.add();
+  if (error == EMFILE || error == ENFILE) {
+    counters.no_descriptor.add();
+  }
   const base::Instant now = core.reactor.now();
-  const auto peer = std::find_if(addresses_.begin(), addresses_.end(), [&](const Peer& candidate) {
-    return candidate.key == connection.address_key();
-  });
+  const size_t address = connection.address();
   bool others = false;
-  if (error_of(error) != CallError::kNoConnection && peer != addresses_.end()) {
-    peer->failed_until = now + kAddressBackoff;
-    others = std::any_of(addresses_.begin(), addresses_.end(),
-                         [&](const Peer& other) { return other.failed_until <= now; });
+  if (error_of(error) != CallError::kNoConnection && address != ClientAddresses::kNone) {
+    addresses_.pass_over(address, now + kAddressBackoff);
+    others = addresses_.any_sound(now);
+    if (hosts() != nullptr) {
+      hosts()->connect_failed(address, error_of(error));
+    }
   }
   connection.close();
   Call* failed = nullptr;
@@ -312,6 +257,11 @@ void ClientTarget::connect_failed(ClientConnection& connection, int error) {
 }
 
 void ClientTarget::offer(ClientConnection& connection) {
+  if (!addresses_.usable(connection.address())) {
+    connection.close();
+    open_for_waiting();
+    return;
+  }
   if (waiting_.empty()) {
     idle_.push_back(&connection);
     return;
@@ -319,7 +269,7 @@ void ClientTarget::offer(ClientConnection& connection) {
   Call& call = *waiting_.front();
   waiting_.pop_front();
   call.result.connect_time = core.reactor.now() - call.result.started_at;
-  connection.start(call);
+  send(connection, call);
 }
 
 void ClientTarget::leave_idle(ClientConnection& connection) { std::erase(idle_, &connection); }

@@ -10,8 +10,10 @@
 #include "base/call_result.h"
 #include "base/time.h"
 #include "net/client.h"
+#include "net/client_addresses.h"
 #include "net/client_connection.h"
 #include "net/client_core.h"
+#include "net/host_choice.h"
 #include "net/resolver.h"
 #include "net/timer_wheel.h"
 
@@ -22,7 +24,11 @@ namespace spillway::net {
 /// A call takes the idle connection used last. Without one, a connection is opened while
 /// max_connections and max_handshakes allow, and the call waits in a FIFO for whichever connection
 /// is free first. With all connections in use it is refused at once; behind busy handshakes at
-/// most 64 calls wait.
+/// most max_waiting calls wait.
+///
+/// With a HostChoice that says where each call goes first: to an idle connection there, else to one
+/// elsewhere while a connection there is opened for the next. Connections to an address that may
+/// take no calls are closed when idle; what is under way there is finished and drained.
 class ClientTarget : private Timer {
  public:
   ClientTarget(ClientCore& owner, TargetId id, TargetSettings initial);
@@ -57,6 +63,8 @@ class ClientTarget : private Timer {
 
   [[nodiscard]] size_t addresses() const { return addresses_.size(); }
 
+  [[nodiscard]] HostChoice* hosts() const { return addresses_.hosts(); }
+
   [[nodiscard]] const std::string& host_line() const { return host_line_; }
 
   ClientCore& core;
@@ -64,27 +72,27 @@ class ClientTarget : private Timer {
   TargetCounters counters;
 
  private:
-  struct Peer {
-    SocketAddress address;
-    uint64_t key = 0;
-    uint64_t rank = 0;  ///< Rendezvous hash with this worker's seed.
-    base::Instant failed_until{};
-  };
-
   void on_timer(base::Instant now) override;
   void resolve();
   void wait_or_refuse(Call& call);
   void refuse(Call& call, base::CallError error, base::CallPhase phase);
   [[nodiscard]] bool can_open() const;
+  [[nodiscard]] uint64_t candidates() const;
+  ClientConnection* take_idle(uint64_t among);
+  ClientConnection* take_chosen(const Call& call);
+  void leave_unusable();
+  void open_spare(size_t address, const Call& call);
+  void send(ClientConnection& connection, Call& call);
   void open_for_waiting();
-  /// Opens one connection; false when it failed at once.
-  bool open_one();
-  Peer& pick();
+  /// Opens one connection for a call that waits until `call_by`; false when it failed at once.
+  bool open_one(size_t address, base::Instant call_by);
+  [[nodiscard]] size_t fewest_connections(uint64_t among) const;
+  [[nodiscard]] size_t connections_to(size_t address) const;
   void fail_waiting(base::CallError error, base::CallPhase phase);
 
   TargetId id_;
   std::string host_line_;
-  std::vector<Peer> addresses_;  ///< Highest rank first.
+  ClientAddresses addresses_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::vector<ClientConnection*> idle_;  ///< Used last at the back.
   std::deque<Call*> waiting_;

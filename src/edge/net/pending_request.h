@@ -12,17 +12,19 @@
 
 namespace spillway::net {
 
-class ServerConnection;
+class CallerConnection;
 class ServerWorker;
+struct Http2Stream;
 
 /// One request from its last byte read until its answer's last byte is written: what a Reply
 /// points to and what a connection keeps in order. Freed when neither holds it.
 struct PendingRequest {
   ServerWorker* worker = nullptr;          ///< Null once the worker's part is gone.
-  ServerConnection* connection = nullptr;  ///< Null once the caller is gone.
+  CallerConnection* connection = nullptr;  ///< Null once the caller is gone.
   PendingRequest* previous = nullptr;      ///< All requests of the worker in use.
   PendingRequest* next = nullptr;
   PendingRequest* behind = nullptr;  ///< The next in order on the connection.
+  Http2Stream* stream = nullptr;     ///< Null in HTTP/1.1.
 
   BufferRef buffer;  ///< What the request's views point into.
   std::vector<Header> headers;
@@ -35,8 +37,9 @@ struct PendingRequest {
   bool held = false;    ///< A Reply points here.
   bool queued = false;  ///< A connection points here.
   bool answered = false;
-  bool close = false;      ///< The connection ends after this answer.
-  bool keep_alive = true;  ///< The caller can take another answer on this connection.
+  bool caller_gone = false;  ///< Its stream was reset; the connection is still there.
+  bool close = false;        ///< The connection ends after this answer.
+  bool keep_alive = true;    ///< The caller can take another answer on this connection.
   bool http10 = false;
   bool head_only = false;  ///< HEAD: length, but no body.
   bool takes_gzip = false;

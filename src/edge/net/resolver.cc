@@ -1,5 +1,6 @@
 #include "net/resolver.h"
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,17 @@ uint64_t SocketAddress::key() const {
   const auto& in6 = reinterpret_cast<const sockaddr_in6&>(storage);
   return base::hash64({reinterpret_cast<const char*>(&in6.sin6_addr), sizeof in6.sin6_addr},
                       in6.sin6_port);
+}
+
+std::string to_string(const SocketAddress& address) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address.storage), address.size, host.data(),
+                  host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "?";
+  }
+  const std::string text = host.data();
+  return (text.contains(':') ? "[" + text + "]" : text) + ":" + port.data();
 }
 
 std::vector<SocketAddress> literal_address(const std::string& host, uint16_t port) {

@@ -19,6 +19,9 @@ struct SocketAddress {
   [[nodiscard]] uint64_t key() const;
 };
 
+/// "10.1.2.3:443", "[2001:db8::1]:443".
+[[nodiscard]] std::string to_string(const SocketAddress& address);
+
 /// The address when `host` is an IPv4 or IPv6 literal, else none. No look-up.
 [[nodiscard]] std::vector<SocketAddress> literal_address(const std::string& host, uint16_t port);
 

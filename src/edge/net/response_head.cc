@@ -57,12 +57,12 @@ void append_number(std::string& out, size_t number) {
   out.append(text.data(), static_cast<size_t>(end - text.data()));
 }
 
-bool splits(std::string_view value) {
+}  // namespace
+
+bool breaks_line(std::string_view value) {
   return std::any_of(value.begin(), value.end(),
                      [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
-
-}  // namespace
 
 std::string_view reason_phrase(uint16_t status) {
   if (status == 200) {
@@ -90,7 +90,7 @@ void write_head(const Response& response, Persistence persistence, std::string_v
     out.append("\r\n");
   }
   for (const auto& [name, value] : response.headers) {
-    if (!splits(value)) {
+    if (!breaks_line(value)) {
       out.append(name).append(": ").append(value).append("\r\n");
     }
   }

@@ -17,6 +17,9 @@ namespace spillway::net {
   return status == 204 || status == 304 || status / 100 == 1;
 }
 
+/// Whether a header's value would end its line early.
+[[nodiscard]] bool breaks_line(std::string_view value);
+
 /// How an answer's `Connection` header reads.
 enum class Persistence : uint8_t { kSilent, kClose, kKeepAlive };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "net/acceptor.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
@@ -107,9 +108,15 @@ void Server::stop_accepting() {
     return;
   }
   body_->workers.front()->reactor.post([body = body_] {
-    body->acceptor->stop();
-    body->on_every_worker([](ServerWorker& worker) { worker.close_idle(); });
+    body->acceptor->stop([body = body.get()] {
+      body->shared.closed_at.store(body->workers.front()->reactor.refresh());
+      body->on_every_worker([](ServerWorker& worker) { worker.hurry_idle(); });
+    });
   });
+}
+
+bool Server::drained() const {
+  return body_->shared.closed_at.load() != base::kNever && open_connections() == 0;
 }
 
 size_t Server::open_connections() const {

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "net/address_set.h"
 #include "net/http.h"
+#include "net/http2_settings.h"
 #include "net/reactor.h"
 #include "net/tls.h"
 
@@ -42,7 +43,13 @@ struct ListenerSettings {
   /// PROXY header and TLS handshake together.
   base::Duration handshake_timeout = std::chrono::seconds(5);
   size_t handshakes = 256;  ///< Under way at once, of a worker. Over: closed.
+  /// Refusals of the server itself name the caller's Origin, as the handler's answers do for
+  /// themselves: without it the page could not read the status.
+  bool names_origin = false;
   bool gzip = true;  ///< Compressed bodies are inflated, answers over 1 KiB compressed if accepted.
+  /// Plain: for callers that begin with HTTP/2's preface (prior knowledge; no Upgrade). Over TLS:
+  /// for those that agreed on "h2", so `tls` must offer it too.
+  Http2Settings http2{};
 };
 
 /// Counts of one worker's part of a server; summed at scrape.
@@ -56,6 +63,11 @@ struct ServerCounters {
   base::Counter handshake_timeouts, over_handshakes;
   base::Counter proxy_untrusted, proxy_malformed;
   base::Counter inflated, deflated, gzip_bad, gzip_too_large;
+  base::Counter http2_connections;            ///< Of `accepted`.
+  base::Counter http2_refused, http2_resets;  ///< Streams over max_streams; reset by callers.
+  base::Counter http2_protocol;               ///< Connections and streams ended for broken rules.
+  base::Counter http2_stalled;                ///< Answers whose caller did not take them.
+  base::Counter http2_reset_floods, http2_control_floods, http2_header_floods, http2_over_memory;
   base::Counter deadline_misses;  ///< Last byte accepted by the kernel after Reply's deadline.
 };
 
@@ -85,6 +97,7 @@ class Reply {
 
  private:
   friend class ServerConnection;
+  friend class Http2Session;
 
   explicit Reply(PendingRequest* state) : state_(state) {}
 
@@ -94,10 +107,10 @@ class Reply {
 /// Called on a worker's thread for each whole request; never from inside Reply::send().
 using Handler = std::move_only_function<void(const Request&, Reply)>;
 
-/// An HTTP/1.1 server, plain or over TLS, over several workers: one acceptor hands each connection
-/// to the worker with the fewest. Handles keep-alive, pipelining, chunked bodies, `Expect:
-/// 100-continue`, HTTP/1.0. Framing that two readers could understand differently is answered 400
-/// and closed.
+/// An HTTP/1.1 and HTTP/2 server, plain or over TLS, over several workers: one acceptor hands each
+/// connection to the worker with the fewest. Handles keep-alive, pipelining, chunked bodies,
+/// `Expect: 100-continue`, HTTP/1.0. Framing that two readers could understand differently is
+/// answered 400 and closed.
 class Server {
  public:
   struct Worker {
@@ -110,7 +123,7 @@ class Server {
          ListenerSettings settings = {});
 
   /// Closes every connection at once, each on its worker's thread; for less, stop_accepting() first
-  /// and wait for open_connections() to reach 0. Replies may outlive the server, reactors must.
+  /// and wait for drained(). Replies may outlive the server, reactors must.
   ~Server();
 
   /// Empty when listening; else one sentence with the address and the system's reason.
@@ -123,9 +136,13 @@ class Server {
   /// From now on answers carry `Connection: close`. Any thread.
   void announce_drain();
 
-  /// Stops listening after accepting what is queued, and announces the drain. Idle connections
-  /// close; busy ones finish. Any thread; takes effect on the workers' threads.
+  /// Announces the drain, and stops listening as Acceptor does. From then on a connection without
+  /// work is closed after 250 ms, so that requests under way to it are read and answered; others
+  /// close after their last answer. Any thread; takes effect on the workers' threads.
   void stop_accepting();
+
+  /// The listener is closed and so is every connection.
+  [[nodiscard]] bool drained() const;
 
   /// Connections open on all workers.
   [[nodiscard]] size_t open_connections() const;

@@ -77,6 +77,57 @@ TEST_F(ServerCallersTest, DrainAnnouncesCloseThenStopsListeningAndFinishesWork) 
   EXPECT_FALSE(RawSocket::to(server_->port()));
 }
 
+TEST_F(ServerCallersTest, CallersInTheBacklogAreServedAfterTheListenerIsToldToStop) {
+  start();
+  std::vector<RawSocket> queued;
+  on_worker([&] {  // the acceptor cannot see them before it is told to stop
+    for (int i = 0; i < 100; ++i) {
+      queued.push_back(RawSocket::to(server_->port()));
+      queued.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    server_->stop_accepting();
+  });
+  for (auto& socket : queued) {
+    const std::string answer = socket.receive_all();
+    EXPECT_EQ(status_of(answer), "200");
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+  }
+  EXPECT_FALSE(RawSocket::to(server_->port()));
+  queued.clear();
+  EXPECT_TRUE(eventually([&] { return server_->drained(); }));
+}
+
+TEST_F(ServerCallersTest, AKeptConnectionHasItsNextRequestAnsweredInADrainAndASilentOneEnds) {
+  start();
+  RawSocket kept = RawSocket::to(server_->port());
+  RawSocket silent = RawSocket::to(server_->port());
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(status_of(kept.receive_message()), "200");
+  ASSERT_TRUE(eventually([&] { return server_->open_connections() == 2; }));
+  server_->stop_accepting();
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_NE(kept.receive_all().find("Connection: close"), std::string::npos);
+  EXPECT_EQ(silent.receive_all(), "");
+  EXPECT_FALSE(silent.timed_out());
+}
+
+TEST_F(ServerCallersTest, EveryPipelinedRequestIsAnsweredInADrain) {
+  start();
+  RawSocket socket = RawSocket::to(server_->port());
+  socket.send(
+      "GET /hold HTTP/1.1\r\nHost: a\r\n\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 "
+      "HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
+  server_->stop_accepting();
+  on_worker([&] {
+    held_.front().send({.status = 200, .content_type = {}, .headers = {}, .body = "first"});
+  });
+  const std::string answers = socket.receive_all();
+  EXPECT_EQ(statuses_in(answers), "200 200 200");
+  EXPECT_EQ(answers.find("Connection: close"), answers.rfind("Connection: close"));
+  EXPECT_TRUE(answers.ends_with("GET /2 []")) << answers;
+}
+
 TEST_F(ServerCallersTest, ConnectionsGoToTheWorkerWithTheFewest) {
   start({}, 2);
   std::vector<RawSocket> sockets;

@@ -1,6 +1,8 @@
-// What ServerConnection does about content codings, and who a request is from.
+#include "net/server_codings.h"
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,53 +11,48 @@
 #include "net/buffer_pool.h"
 #include "net/gzip.h"
 #include "net/http.h"
-#include "net/http_parser.h"
 #include "net/pending_request.h"
 #include "net/response_head.h"
 #include "net/server.h"
-#include "net/server_connection.h"
 #include "net/server_worker.h"
 
 namespace spillway::net {
 
-/// Sets `text` to the plain body; false when the request was refused instead. A body that begins
-/// like gzip is gzip, whatever the headers say: browsers' libraries send it without one.
-bool ServerConnection::inflate_body(std::string_view coding, std::string_view body,
-                                    BufferRef& buffer, std::string_view& text) {
+uint16_t inflate_body(ServerWorker& worker, std::string_view coding, std::string_view body,
+                      BufferRef& buffer, std::string_view& text) {
+  ServerCounters& counters = worker.counters;
   const ContentCoding kind = content_coding(coding);
   if (kind == ContentCoding::kOther) {
-    worker_.counters.bad_request.add();
-    refuse(415);
-    return false;
+    counters.bad_request.add();
+    return 415;
   }
   if (!looks_gzip(body) && (kind == ContentCoding::kIdentity || body.empty())) {
-    return true;
+    return 0;
   }
-  auto result = worker_.inflater.inflate(body, worker_.shared.limits.body_bytes, worker_.buffers);
+  auto result = worker.inflater.inflate(body, worker.shared.limits.body_bytes, worker.buffers);
   switch (result.state) {
     case Inflater::State::kDone:
-      worker_.counters.inflated.add();
+      counters.inflated.add();
       buffer = std::move(result.buffer);
       text = result.text;
-      return true;
+      return 0;
     case Inflater::State::kTooLarge:
-      worker_.counters.gzip_too_large.add();
-      refuse(ParseError::kBodyTooLarge);
-      return false;
+      counters.gzip_too_large.add();
+      counters.body_too_large.add();
+      return 413;
     case Inflater::State::kNoBudget:
-      worker_.counters.over_budget.add();
-      refuse(503);
-      return false;
+      counters.over_budget.add();
+      return 503;
     case Inflater::State::kBad:
-      worker_.counters.gzip_bad.add();
-      refuse(ParseError::kBadFraming);
-      return false;
+      break;
   }
-  return false;
+  counters.gzip_bad.add();
+  counters.bad_request.add();
+  return 400;
 }
 
-void ServerConnection::deflate_answer(const PendingRequest& request, Response& response) {
-  if (!worker_.shared.listener.gzip || response.body.size() < kGzipFrom ||
+void deflate_answer(ServerWorker& worker, const PendingRequest& request, Response& response) {
+  if (!worker.shared.listener.gzip || response.body.size() < kGzipFrom ||
       bodyless(response.status)) {
     return;
   }
@@ -68,23 +65,27 @@ void ServerConnection::deflate_answer(const PendingRequest& request, Response& r
   if (!request.takes_gzip) {
     return;
   }
-  std::string packed(worker_.deflater.bound(response.body.size()), '\0');
-  const size_t size = worker_.deflater.compress(response.body, packed.data(), packed.size());
+  std::string packed(worker.deflater.bound(response.body.size()), '\0');
+  const size_t size = worker.deflater.compress(response.body, packed.data(), packed.size());
   if (size == 0 || size >= response.body.size()) {
     return;
   }
   packed.resize(size);
   response.body = std::move(packed);
   response.headers.emplace_back("Content-Encoding", "gzip");
-  worker_.counters.deflated.add();
+  worker.counters.deflated.add();
 }
 
-/// Reads X-Forwarded-For from its end while those named there are forwarders themselves.
-void ServerConnection::name_client(PendingRequest& pending) const {
-  if (!peer_forwards_) {
+void name_origin(const ListenerSettings& listener, std::string_view origin, Response& response) {
+  if (!listener.names_origin || origin.empty()) {
     return;
   }
-  const AddressSet& forwarders = worker_.shared.listener.forwarders;
+  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  response.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+  response.headers.emplace_back("Vary", "Origin");
+}
+
+void name_client(const AddressSet& forwarders, PendingRequest& pending) {
   for (auto header = pending.headers.rbegin(); header != pending.headers.rend(); ++header) {
     if (!same_name(header->name, "X-Forwarded-For")) {
       continue;

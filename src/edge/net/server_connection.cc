@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "net/pending_request.h"
 #include "net/response_head.h"
 #include "net/server.h"
+#include "net/server_codings.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
 #include "net/tls.h"
@@ -29,6 +31,8 @@ namespace spillway::net {
 namespace {
 
 constexpr base::Duration kLingerTime = std::chrono::seconds(1);
+// Idle time left once the listener has closed: what was sent before that has arrived by then.
+constexpr base::Duration kLastIdleTime = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -40,8 +44,7 @@ ServerConnection::ServerConnection(ServerWorker& worker, UniqueFd socket, std::s
 
 ServerConnection::~ServerConnection() = default;
 
-void ServerConnection::open(size_t index) {
-  index_ = index;
+void ServerConnection::open() {
   phase_since_ = worker_.reactor.now();
   mask_ = EPOLLIN;
   worker_.reactor.add(stream_.fd(), mask_, *this);
@@ -65,14 +68,11 @@ void ServerConnection::destroy() {
   detach_all();
 }
 
-void ServerConnection::close_if_idle() {
-  const ServerWorker::Scope scope(worker_);
-  if (!opening_ && !lingering_ && first_ == nullptr && !in_message_) {
-    read();  // a request may wait in the kernel: it is answered with `Connection: close`
-    if (!dead_ && !lingering_ && first_ == nullptr && !in_message_) {
-      linger();
-      update();
-    }
+void ServerConnection::close_idle() {
+  read();  // a request may wait in the kernel: timers come before readiness
+  if (!dead_ && !lingering_ && first_ == nullptr && !in_message_) {
+    linger();
+    update();
   }
 }
 
@@ -194,6 +194,9 @@ void ServerConnection::parse() {
                      .header_count = limits.header_count,
                      .body_bytes = limits.body_bytes});
     }
+    if (fresh_ && begins_http2()) {
+      return;
+    }
     switch (parser_.feed(in_.data() + begin_, end_ - begin_)) {
       case HttpParser::Progress::kWhole:
         dispatch();
@@ -217,9 +220,13 @@ void ServerConnection::dispatch() {
   const char* const message = in_.data() + begin_;
   BufferRef inflated;
   std::string_view body = parser_.body(message);
-  if (worker_.shared.listener.gzip &&
-      !inflate_body(parser_.header(message, "Content-Encoding"), body, inflated, body)) {
-    return;
+  if (worker_.shared.listener.gzip) {
+    const uint16_t status =
+        inflate_body(worker_, parser_.header(message, "Content-Encoding"), body, inflated, body);
+    if (status != 0) {
+      refuse(status);
+      return;
+    }
   }
   PendingRequest& pending = worker_.take_request();
   pending.connection = this;
@@ -240,7 +247,9 @@ void ServerConnection::dispatch() {
                      .time_zero = message_arrival_,
                      .read_at = worker_.reactor.now(),
                      .queue_age = message_age_};
-  name_client(pending);
+  if (peer_forwards_) {
+    name_client(worker_.shared.listener.forwarders, pending);
+  }
   pending.head_only = pending.request.method == "HEAD";
   pending.takes_gzip =
       worker_.shared.listener.gzip && accepts_gzip(pending.request.header("Accept-Encoding"));
@@ -279,6 +288,10 @@ void ServerConnection::refuse(ParseError error) {
 
 /// Answers what is no request for the handler, in its turn, and reads no more.
 void ServerConnection::refuse(uint16_t status) {
+  Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
+  if (in_message_) {
+    name_origin(worker_.shared.listener, parser_.header(in_.data() + begin_, "Origin"), response);
+  }
   drop_input();
   no_more_requests_ = true;
   wants_continue_ = false;
@@ -289,7 +302,6 @@ void ServerConnection::refuse(uint16_t status) {
   (last_ != nullptr ? last_->behind : first_) = &pending;
   last_ = &pending;
   ++queued_;
-  Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
   response.body = std::string(reason_phrase(status)) + "\n";
   response.close = true;
   answer(pending, std::move(response));
@@ -338,7 +350,14 @@ base::Instant ServerConnection::wanted_timer() const {
   if (in_message_) {
     return phase_since_ + (in_body_ ? limits.body_timeout : limits.header_timeout);
   }
-  return first_ == nullptr ? phase_since_ + limits.idle_timeout : base::kNever;
+  if (first_ != nullptr) {
+    return base::kNever;
+  }
+  const base::Instant idle_until = phase_since_ + limits.idle_timeout;
+  const base::Instant closed_at = worker_.shared.closed_at.load(std::memory_order_relaxed);
+  return closed_at == base::kNever
+             ? idle_until
+             : std::min(idle_until, std::max(phase_since_, closed_at) + kLastIdleTime);
 }
 
 void ServerConnection::on_timer(base::Instant now) {
@@ -359,8 +378,7 @@ void ServerConnection::on_timer(base::Instant now) {
     worker_.counters.timeouts.add();
     refuse(408);
   } else {
-    linger();  // idle
-    update();
+    close_idle();
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "net/buffer_pool.h"
+#include "net/caller_connection.h"
 #include "net/http_parser.h"
 #include "net/pending_request.h"
 #include "net/reactor.h"
@@ -25,29 +26,22 @@ class ServerWorker;
 /// connection holds no buffer. After a refusal or a last answer it *lingers*: our side is shut, up
 /// to 256 KiB and 1 s of the caller's bytes are read and dropped, so that a reset does not overtake
 /// the answer.
-class ServerConnection : public ReadySink, private Timer {
+///
+/// When HTTP/2 is agreed on by TLS, or begun with its preface, an Http2Connection takes over.
+class ServerConnection final : public CallerConnection, private ReadySink, private Timer {
  public:
   ServerConnection(ServerWorker& worker, UniqueFd socket, std::string peer);
-  ServerConnection(const ServerConnection&) = delete;
-  ServerConnection& operator=(const ServerConnection&) = delete;
-  virtual ~ServerConnection();
+  ~ServerConnection() override;
 
-  void open(size_t index);
-  /// Ends it now; requests in work are told that their caller is gone.
-  void destroy();
-  void close_if_idle();
+  void open();
+  void destroy() override;
 
-  /// Place in the worker's list.
-  [[nodiscard]] size_t index() const { return index_; }
+  void hurry() override { update(); }
 
-  void set_index(size_t index) { index_ = index; }
-
-  void on_ready(uint32_t epoll_events) override;
-
-  /// `request` has its answer (called by Reply).
-  void answer(PendingRequest& request, Response response);
+  void answer(PendingRequest& request, Response response) override;
 
  private:
+  void on_ready(uint32_t epoll_events) override;
   void on_timer(base::Instant now) override;
 
   // Opening: PROXY header, then TLS handshake.
@@ -56,6 +50,8 @@ class ServerConnection : public ReadySink, private Timer {
   bool read_proxy_header();
   bool shake_hands();
   void count_failed_handshake();
+  void become_http2();
+  bool begins_http2();
 
   // Reading.
   void read();
@@ -63,18 +59,15 @@ class ServerConnection : public ReadySink, private Timer {
   void relocate(BufferRef to);
   void parse();
   void dispatch();
-  bool inflate_body(std::string_view coding, std::string_view body, BufferRef& buffer,
-                    std::string_view& text);
-  void name_client(PendingRequest& pending) const;
   void refuse(ParseError error);
   void refuse(uint16_t status);
   void on_end();
+  void close_idle();
   void discard();
   void drop_input();
   [[nodiscard]] bool can_parse() const;
 
   // Writing.
-  void deflate_answer(const PendingRequest& request, Response& response);
   void pump();
   void flush();
   void advance(size_t bytes);
@@ -88,7 +81,6 @@ class ServerConnection : public ReadySink, private Timer {
   Stream stream_;
   std::string peer_;
   std::string proxy_header_;  ///< What was read of it.
-  size_t index_ = 0;
   uint32_t mask_ = 0;
 
   HttpParser parser_;
@@ -110,6 +102,7 @@ class ServerConnection : public ReadySink, private Timer {
   bool opening_ = false;
   bool takes_proxy_header_ = false;
   bool peer_forwards_ = false;  ///< Its X-Forwarded-For is believed.
+  bool fresh_ = true;           ///< No byte yet that HTTP/2 would not begin with.
   bool in_message_ = false;
   bool in_body_ = false;
   bool needs_bytes_ = false;  ///< What was read is no whole message.

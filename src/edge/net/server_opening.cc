@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 #include "net/address_set.h"
+#include "net/http2_connection.h"
+#include "net/http2_session.h"
 #include "net/proxy_header.h"
 #include "net/server.h"
 #include "net/server_connection.h"
@@ -17,6 +19,11 @@
 #include "net/tls.h"
 
 namespace spillway::net {
+namespace {
+
+constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+}  // namespace
 
 void ServerConnection::begin_opening() {
   const ListenerSettings& listener = worker_.shared.listener;
@@ -47,6 +54,11 @@ void ServerConnection::go_on_opening() {
   opening_ = false;
   --worker_.handshakes;
   phase_since_ = worker_.reactor.now();
+  if (worker_.shared.listener.http2.enabled && stream_.tls() != nullptr &&
+      stream_.tls()->protocol() == "h2") {
+    become_http2();
+    return;
+  }
   read();  // the handshake may have read ahead
   update();
 }
@@ -133,6 +145,38 @@ void ServerConnection::count_failed_handshake() {
       counters.tls_closed.add();
       break;
   }
+}
+
+/// Whether the first bytes are, or may become, HTTP/2's preface on a plain connection. Over TLS the
+/// protocol is agreed on, never guessed.
+bool ServerConnection::begins_http2() {
+  const std::string_view bytes(in_.data() + begin_, end_ - begin_);
+  fresh_ = worker_.shared.listener.http2.enabled && stream_.tls() == nullptr &&
+           kHttp2Preface.starts_with(bytes.substr(0, kHttp2Preface.size()));
+  if (!fresh_) {
+    return false;
+  }
+  needs_bytes_ = true;
+  if (bytes.size() >= kHttp2Preface.size()) {
+    become_http2();
+  }
+  return true;
+}
+
+/// Hands the socket over, with what was read.
+void ServerConnection::become_http2() {
+  cancel();
+  worker_.reactor.remove(stream_.fd(), *this);
+  dead_ = true;
+  auto next = std::make_unique<Http2Connection>(
+      worker_, std::move(stream_),
+      Http2Caller{.peer = peer_,
+                  .secure = worker_.shared.listener.tls != nullptr,
+                  .forwards = peer_forwards_});
+  Http2Connection& http2 = *next;
+  worker_.replace(*this, std::move(next));
+  http2.open(in_ ? std::string_view(in_.data() + begin_, end_ - begin_) : std::string_view{});
+  drop_input();
 }
 
 }  // namespace spillway::net

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "net/buffer_pool.h"
+#include "net/caller_connection.h"
 #include "net/pending_request.h"
 #include "net/reactor.h"
 #include "net/server.h"
@@ -42,11 +43,14 @@ void ServerWorker::adopt(UniqueFd socket, const std::string& peer) {
   const Scope scope(*this);
   counters.accepted.add();
   counters.open.add();
-  connections_.push_back(std::make_unique<ServerConnection>(*this, std::move(socket), peer));
-  connections_.back()->open(connections_.size() - 1);
+  auto connection = std::make_unique<ServerConnection>(*this, std::move(socket), peer);
+  ServerConnection& opening = *connection;
+  opening.set_index(connections_.size());
+  connections_.push_back(std::move(connection));
+  opening.open();
 }
 
-void ServerWorker::unlink(ServerConnection& connection) {
+void ServerWorker::unlink(CallerConnection& connection) {
   const size_t index = connection.index();
   dead_.push_back(std::move(connections_[index]));
   if (index + 1 != connections_.size()) {
@@ -60,17 +64,24 @@ void ServerWorker::unlink(ServerConnection& connection) {
   shared.open.fetch_sub(1, std::memory_order_relaxed);
 }
 
+CallerConnection& ServerWorker::replace(CallerConnection& connection,
+                                        std::unique_ptr<CallerConnection> next) {
+  const size_t index = connection.index();
+  next->set_index(index);
+  dead_.push_back(std::exchange(connections_[index], std::move(next)));
+  return *connections_[index];
+}
+
 void ServerWorker::bury() {
-  std::vector<std::unique_ptr<ServerConnection>> dead;
+  std::vector<std::unique_ptr<CallerConnection>> dead;
   dead.swap(dead_);
 }
 
-void ServerWorker::close_idle() {
+void ServerWorker::hurry_idle() {
   const Scope scope(*this);
+  // From the back: one that ends at once is replaced by the last, which had its turn.
   for (size_t i = connections_.size(); i-- > 0;) {
-    if (i < connections_.size()) {
-      connections_[i]->close_if_idle();
-    }
+    connections_[i]->hurry();
   }
 }
 
@@ -115,10 +126,12 @@ void ServerWorker::release(PendingRequest& request) {
   }
   request.connection = nullptr;
   request.behind = nullptr;
+  request.stream = nullptr;
   request.deadline = base::kNever;
   request.gone = nullptr;
+  request.request = {};  // its views are dead, and a refusal of the next may ask for a header
   request.answered = request.close = request.http10 = request.head_only = request.takes_gzip =
-      false;
+      request.caller_gone = false;
   request.keep_alive = true;
   request.charged = request.sent = 0;
   if (request.body.capacity() > kKeptAnswerBytes) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "net/buffer_pool.h"
 #include "net/gzip.h"
 #include "net/pending_request.h"
@@ -18,7 +19,7 @@
 
 namespace spillway::net {
 
-class ServerConnection;
+class CallerConnection;
 
 /// What all workers of a server share. Written by any thread.
 struct ServerShared {
@@ -26,6 +27,7 @@ struct ServerShared {
   ListenerSettings listener;
   std::atomic<size_t> open{0};  ///< Connections, those being handed over included.
   std::atomic<bool> draining{false};
+  std::atomic<base::Instant> closed_at{base::kNever};  ///< When the listener closed for good.
 };
 
 /// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
@@ -39,8 +41,8 @@ class ServerWorker {
 
   void adopt(UniqueFd socket, const std::string& peer);
 
-  /// Closes what is idle; connections in work close after their answers.
-  void close_idle();
+  /// The listener has closed: idle connections have little time left.
+  void hurry_idle();
   void close_all();
 
   /// A cleared request, linked to this worker.
@@ -48,7 +50,9 @@ class ServerWorker {
   /// Frees `request` when neither a Reply nor a connection holds it any more.
   void release(PendingRequest& request);
 
-  void unlink(ServerConnection& connection);
+  void unlink(CallerConnection& connection);
+  /// `next` goes on where `connection` ends; returns it.
+  CallerConnection& replace(CallerConnection& connection, std::unique_ptr<CallerConnection> next);
 
   /// Connections closed while their own code runs are freed when the outermost Scope ends.
   class Scope {
@@ -82,8 +86,8 @@ class ServerWorker {
  private:
   void bury();
 
-  std::vector<std::unique_ptr<ServerConnection>> connections_;
-  std::vector<std::unique_ptr<ServerConnection>> dead_;
+  std::vector<std::unique_ptr<CallerConnection>> connections_;
+  std::vector<std::unique_ptr<CallerConnection>> dead_;
   std::vector<std::unique_ptr<PendingRequest>> free_;
   PendingRequest* live_ = nullptr;
   size_t depth_ = 0;

@@ -13,10 +13,12 @@
 #include <sys/uio.h>
 
 #include "base/time.h"
+#include "net/caller_connection.h"
 #include "net/http.h"
 #include "net/pending_request.h"
 #include "net/response_head.h"
 #include "net/server.h"
+#include "net/server_codings.h"
 #include "net/server_connection.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
@@ -53,8 +55,10 @@ size_t unsent_parts(const PendingRequest& request, std::span<iovec> parts) {
 
 void ServerConnection::answer(PendingRequest& request, Response response) {
   const ServerWorker::Scope scope(worker_);
-  const bool close = response.close || !request.keep_alive ||
-                     worker_.shared.draining.load(std::memory_order_relaxed);
+  // In a drain the last of what was read says so: requests behind this one are answered too.
+  const bool drains = worker_.shared.draining.load(std::memory_order_relaxed) &&
+                      last_ == &request && begin_ == end_;
+  const bool close = response.close || !request.keep_alive || drains;
   Persistence persistence = Persistence::kSilent;
   if (close) {
     persistence = Persistence::kClose;
@@ -63,7 +67,7 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   }
   const auto second =
       std::chrono::floor<std::chrono::seconds>(worker_.reactor.now().time_since_epoch());
-  deflate_answer(request, response);
+  deflate_answer(worker_, request, response);
   write_head(response, persistence, worker_.date.at(second.count()), request.head);
   if (!request.head_only && !bodyless(response.status)) {
     request.body = std::move(response.body);
@@ -250,7 +254,7 @@ void Reply::on_gone(std::move_only_function<void()> gone) {
   if (state_ == nullptr) {
     return;
   }
-  if (state_->connection == nullptr) {
+  if (state_->connection == nullptr || state_->caller_gone) {
     gone();
   } else {
     state_->gone = std::move(gone);

@@ -82,6 +82,9 @@ class RawSocket {
     return true;
   }
 
+  /// What was received and not taken yet.
+  std::string take() { return std::exchange(received_, {}); }
+
   /// Everything until the peer closes. Empty with timed_out() when it does not.
   std::string receive_all() {
     while (receive()) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "net/http.h"
@@ -38,10 +40,24 @@ void answer_admin(const AdminHooks& hooks, const net::Request& request, net::Rep
 /// The same as a value: what answer_admin would send.
 [[nodiscard]] net::Response admin_response(const AdminHooks& hooks, const net::Request& request);
 
-/// {"circuits":[{"key":...,"state":...,"mode":...,...}],"parents":[{"key":...,"state":...,
+/// One host behind a circuit, as an operator sees it.
+struct CircuitHost {
+  std::string address;
+  bool ejected = false;
+  base::Duration returns_in{};  ///< Of an ejected one.
+  uint32_t ejections = 0;       ///< Not yet forgotten: the next lasts the longer.
+  double weight = 1;
+  uint64_t in_flight = 0;
+  uint64_t good = 0, local_failures = 0, server_errors = 0, neutral = 0;  ///< Calls.
+};
+
+/// {"circuits":[{"key":...,"state":...,"mode":...,...,"hosts":[...]}],"parents":[{"key":...,"state":...,
 /// "override":...,"leaves":...,"closed_leaves":...}]} of every guard and of the dependencies and
 /// regions above, in order of key. Times in milliseconds; counts since the start under "admitted",
-/// "refused" (by code) and "outcomes".
-[[nodiscard]] std::string circuits_json(const resilience::Registry& registry);
+/// "refused" (by code) and "outcomes". `hosts_of` gives those behind a circuit; without it there is
+/// no "hosts".
+[[nodiscard]] std::string circuits_json(
+    const resilience::Registry& registry,
+    const std::function<std::vector<CircuitHost>(std::string_view key)>& hosts_of = {});
 
 }  // namespace spillway::observe

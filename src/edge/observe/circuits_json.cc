@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <string>
@@ -67,12 +68,29 @@ void append_circuit(std::string& out, const resilience::Guard& guard) {
                 [](size_t i) { return kFirstRefusal + static_cast<int>(i); });
   append_counts(out, "outcomes", totals.outcomes,
                 [](size_t i) { return to_string(static_cast<resilience::Outcome>(i)); });
-  out += '}';
+}
+
+void append_hosts(std::string& out, const std::vector<CircuitHost>& hosts) {
+  out += ",\"hosts\":[";
+  for (const CircuitHost& host : hosts) {
+    out += &host == &hosts.front() ? "{\"address\":" : ",{\"address\":";
+    append_text(out, host.address);
+    fmt::format_to(std::back_inserter(out),
+                   ",\"ejected\":{},\"returns_in_ms\":{},\"ejections\":{},\"weight\":{},"
+                   "\"in_flight\":{},\"good\":{},\"local_failures\":{},\"server_errors\":{},"
+                   "\"neutral\":{}}}",
+                   host.ejected, base::to_ms(host.returns_in), host.ejections, finite(host.weight),
+                   host.in_flight, host.good, host.local_failures, host.server_errors,
+                   host.neutral);
+  }
+  out += ']';
 }
 
 }  // namespace
 
-std::string circuits_json(const resilience::Registry& registry) {
+std::string circuits_json(
+    const resilience::Registry& registry,
+    const std::function<std::vector<CircuitHost>(std::string_view key)>& hosts_of) {
   std::vector<const resilience::Guard*> guards;
   for (const auto& guard : registry.guards()) {
     guards.push_back(guard.get());
@@ -82,6 +100,10 @@ std::string circuits_json(const resilience::Registry& registry) {
   for (const auto* guard : guards) {
     out += guard == guards.front() ? "" : ",";
     append_circuit(out, *guard);
+    if (hosts_of) {
+      append_hosts(out, hosts_of(guard->key()));
+    }
+    out += '}';
   }
   out += "],\"parents\":[";
   const auto nodes = registry.nodes();

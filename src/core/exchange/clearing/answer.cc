@@ -154,6 +154,7 @@ class Reader {
                           .dsp = dsp_,
                           .fields = fields,
                           .rates = source_.rates,
+                          .formats = source_.formats,
                           .margin_ppm = source_.margin_ppm,
                           .currency_known = currency_known_,
                           .scratch = out_.scratch};

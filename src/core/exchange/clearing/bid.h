@@ -8,6 +8,7 @@
 
 #include "base/money.h"
 #include "exchange/classify.h"
+#include "exchange/clearing/formats.h"
 #include "exchange/clearing/margin.h"
 #include "exchange/clearing/rates.h"
 #include "exchange/snapshot.h"
@@ -40,7 +41,7 @@ struct Bid {
   openrtb::Loss loss = openrtb::Loss::kWon;  ///< kWon until something speaks against it.
   bool duplicate = false;                    ///< Refused as seatnonbid 302.
   bool notices = false;                      ///< It names a URL to be told at: nurl, burl or lurl.
-  uint16_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
+  uint32_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
 
   static constexpr uint32_t kNoImp = 0xffffffff;
 
@@ -66,7 +67,7 @@ struct Bid {
   [[nodiscard]] bool valid() const { return loss == openrtb::Loss::kWon && !duplicate; }
 };
 
-enum class Warning : uint16_t {
+enum class Warning : uint32_t {
   kSize = 1,
   kSecure = 2,
   kBadv = 4,
@@ -75,6 +76,16 @@ enum class Warning : uint16_t {
   kMarkup = 32,
   kAdomainType = 64,
   kDeal = 128,
+  kVast = 1 << 8,
+  kMime = 1 << 9,
+  kDuration = 1 << 10,
+  kProtocol = 1 << 11,
+  kVideoSize = 1 << 12,
+  kNative = 1 << 13,
+  kLanguage = 1 << 14,
+  kExpiry = 1 << 15,
+  kBapp = 1 << 16,
+  kDsa = 1 << 17,
 };
 
 /// One answer read: what it is, and its bids in document order.
@@ -94,11 +105,12 @@ struct Answer {
 /// Where an answer came from, and what is held against its bids.
 struct AnswerSource {
   const DspConfig& dsp;
-  uint32_t dsp_index = 0;         ///< Bid::dsp.
-  uint32_t answer_index = 0;      ///< Bid::answer.
-  uint32_t margin_ppm = 0;        ///< Account::price_margin_ppm.
-  std::string_view request_id{};  ///< The id it was asked with; empty: the request's.
-  const Rates* rates = nullptr;   ///< Fresh ones; null: nothing is converted.
+  uint32_t dsp_index = 0;           ///< Bid::dsp.
+  uint32_t answer_index = 0;        ///< Bid::answer.
+  uint32_t margin_ppm = 0;          ///< Account::price_margin_ppm.
+  std::string_view request_id{};    ///< The id it was asked with; empty: the request's.
+  const Rates* rates = nullptr;     ///< Fresh ones; null: nothing is converted.
+  AskedFormats* formats = nullptr;  ///< Of the request; null: rules about formats are not asked.
 };
 
 /// Reads and judges the body of a 200 answer: walks it into `document`, finds every bid and sets

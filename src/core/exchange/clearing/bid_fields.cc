@@ -42,6 +42,24 @@ NodeId* field_of(BidFields& fields, Key key) {
       return &fields.w;
     case Key::h:
       return &fields.h;
+    case Key::dur:
+      return &fields.dur;
+    case Key::protocol:
+      return &fields.protocol;
+    case Key::api:
+      return &fields.api;
+    case Key::apis:
+      return &fields.apis;
+    case Key::language:
+      return &fields.language;
+    case Key::langb:
+      return &fields.langb;
+    case Key::exp:
+      return &fields.exp;
+    case Key::bundle:
+      return &fields.bundle;
+    case Key::ext:
+      return &fields.ext;
     default:
       return nullptr;
   }

@@ -21,6 +21,15 @@ struct BidFields {
   openrtb::NodeId mtype = openrtb::kAbsent;
   openrtb::NodeId w = openrtb::kAbsent;
   openrtb::NodeId h = openrtb::kAbsent;
+  openrtb::NodeId dur = openrtb::kAbsent;
+  openrtb::NodeId protocol = openrtb::kAbsent;
+  openrtb::NodeId api = openrtb::kAbsent;
+  openrtb::NodeId apis = openrtb::kAbsent;
+  openrtb::NodeId language = openrtb::kAbsent;
+  openrtb::NodeId langb = openrtb::kAbsent;
+  openrtb::NodeId exp = openrtb::kAbsent;
+  openrtb::NodeId bundle = openrtb::kAbsent;
+  openrtb::NodeId ext = openrtb::kAbsent;
   bool notices = false;  ///< Has nurl, burl or lurl.
 };
 

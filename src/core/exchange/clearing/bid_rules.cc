@@ -160,6 +160,10 @@ Loss size(const RuleInput& input, Bid& bid) {
   if (bid.media != MediaType::kBanner) {
     return Loss::kWon;
   }
+  const openrtb::Size& most = input.dsp.checks.banner_size_max;
+  if ((most.w > 0 && bid.size.w > most.w) || (most.h > 0 && bid.size.h > most.h)) {
+    return Loss::kSize;
+  }
   const bool readable = w.has_value() && h.has_value();
   const bool unsaid = readable && bid.size == openrtb::Size{};
   if (unsaid || (readable && size_offered(imp_of(input, bid), bid.size))) {
@@ -240,8 +244,14 @@ Loss first_against(const RuleInput& input, Bid& bid) {
 }  // namespace
 
 Loss judge(const RuleInput& input, Bid& bid) {
-  return first_against<identity, seat, price, currency, floor, markup, crid, deal, deal_terms,
-                       media, size, secure, advertiser, category, attribute>(input, bid);
+  Loss loss = first_against<identity, seat, price, currency, floor, markup, crid, deal, deal_terms,
+                            media, size, secure, advertiser, category, attribute>(input, bid);
+  if (loss == Loss::kWon && input.formats != nullptr) {
+    loss =
+        first_against<timed_media, native_assets, language, expiry, advertised_app, transparency>(
+            input, bid);
+  }
+  return loss;
 }
 
 }  // namespace spillway::exchange::clearing

@@ -4,6 +4,7 @@
 
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/bid_fields.h"
+#include "exchange/clearing/formats.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
@@ -17,10 +18,11 @@ struct RuleInput {
   const openrtb::RequestView& request;
   const DspConfig& dsp;
   const BidFields& fields;
-  const Rates* rates = nullptr;  ///< Fresh ones, or null.
-  uint32_t margin_ppm = 0;       ///< The exchange's share of prices, but on deals.
-  bool currency_known = false;   ///< The answer's `cur` is a code; it stands in Bid::currency.
-  std::string& scratch;          ///< For decoded text.
+  const Rates* rates = nullptr;     ///< Fresh ones, or null.
+  AskedFormats* formats = nullptr;  ///< Of the request, or null.
+  uint32_t margin_ppm = 0;          ///< The exchange's share of prices, but on deals.
+  bool currency_known = false;      ///< The answer's `cur` is a code; it stands in Bid::currency.
+  std::string& scratch;             ///< For decoded text.
 };
 
 /// Fills `bid` from its fields and returns the first reason against it, kWon when there is none.

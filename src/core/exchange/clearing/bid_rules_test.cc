@@ -26,7 +26,7 @@ uint8_t media(std::initializer_list<MediaType> types) {
 }
 
 bool warned(const Bid& bid, Warning warning) {
-  return (bid.warnings & static_cast<uint16_t>(warning)) != 0;
+  return (bid.warnings & static_cast<uint32_t>(warning)) != 0;
 }
 
 TEST(BidRulesTest, ABidNeedsAnIdAndAnImpOfTheRequest) {

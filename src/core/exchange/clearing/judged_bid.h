@@ -4,8 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/assert.h"
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/formats.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
@@ -23,8 +25,10 @@ struct Scene {
   const Rates* rates = nullptr;
   openrtb::Document document;
   Answer answer;
+  AskedFormats formats;
 
   Scene() {
+    formats.reset(asked_, openrtb::kAbsent);
     request.id = "req-1";
     request.currencies.emplace_back();
     openrtb::Imp imp;
@@ -37,12 +41,25 @@ struct Scene {
 
   openrtb::Imp& imp() { return request.imps.front(); }
 
+  /// From here on answers are to this request (one that is valid), and formats are looked at.
+  void ask(std::string_view json) {
+    asked_text_ = openrtb::Padded(json);
+    const bool is_read = asked_.walk(asked_text_.view()).has_value() &&
+                         openrtb::read_request(asked_, {}, request).has_value();
+    SPILLWAY_ASSERT(is_read);
+    formats.reset(asked_, asked_.root());
+  }
+
   AnswerKind read(std::string_view body) {
     text_ = openrtb::Padded(body);
-    read_answer(
-        text_.view(), request,
-        {.dsp = dsp, .dsp_index = 3, .answer_index = 7, .margin_ppm = margin_ppm, .rates = rates},
-        document, answer);
+    read_answer(text_.view(), request,
+                {.dsp = dsp,
+                 .dsp_index = 3,
+                 .answer_index = 7,
+                 .margin_ppm = margin_ppm,
+                 .rates = rates,
+                 .formats = &formats},
+                document, answer);
     return answer.kind;
   }
 
@@ -79,6 +96,8 @@ struct Scene {
 
  private:
   openrtb::Padded text_{""};
+  openrtb::Padded asked_text_{""};
+  openrtb::Document asked_;
 };
 
 }  // namespace spillway::exchange::clearing

@@ -21,6 +21,14 @@ namespace spillway::exchange::clearing {
 [[nodiscard]] openrtb::Loss deal(const RuleInput& input, Bid& bid);
 [[nodiscard]] openrtb::Loss deal_terms(const RuleInput& input, Bid& bid);
 
+/// The rules of format_rules.cc, the same way. They want the media type, and RuleInput::formats.
+[[nodiscard]] openrtb::Loss timed_media(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss native_assets(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss language(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss expiry(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss advertised_app(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss transparency(const RuleInput& input, Bid& bid);
+
 inline const openrtb::Imp& imp_of(const RuleInput& input, const Bid& bid) {
   return input.request.imps[bid.imp];
 }
@@ -28,7 +36,7 @@ inline const openrtb::Imp& imp_of(const RuleInput& input, const Bid& bid) {
 /// A broken rule, as strictly as the DSP's switch says.
 inline openrtb::Loss broken(Check mode, Warning warning, openrtb::Loss loss, Bid& bid) {
   if (mode == Check::kWarn) {
-    bid.warnings = static_cast<uint16_t>(bid.warnings | static_cast<uint16_t>(warning));
+    bid.warnings = bid.warnings | static_cast<uint32_t>(warning);
   }
   return mode == Check::kEnforce ? loss : openrtb::Loss::kWon;
 }

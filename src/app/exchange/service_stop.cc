@@ -1,0 +1,123 @@
+// The end of a Service, and its proof of life.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <signal.h>
+
+#include "app/exchange/service.h"
+#include "base/counter.h"
+#include "base/time.h"
+#include "net/server.h"
+#include "observe/log.h"
+
+namespace spillway::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A loop turns four times a second by its own timer; one that did not for this long hangs, or has
+// no processor.
+constexpr base::Duration kStuckAfter = 1s;
+
+template <typename Pick>
+uint64_t sum(const net::Server& server, Pick pick) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < server.workers(); ++i) {
+    total += pick(server.counters(i)).value();
+  }
+  return total;
+}
+
+}  // namespace
+
+void Service::on_signal(int number) {
+  if (number == SIGHUP) {
+    (void)reload();
+  } else if (stop_by_ == base::kNever) {
+    begin_stop();
+  } else {
+    control_.stop();
+  }
+}
+
+void Service::begin_stop() {
+  close_at_ = clock_.now() + config_->drain_announce;
+  stop_by_ = close_at_ + config_->stop_timeout;
+  log_.event(observe::Level::kInfo,
+             "event=stopping drain_announce_ms={:.0f} stop_timeout_ms={:.0f}",
+             base::to_ms(config_->drain_announce), base::to_ms(config_->stop_timeout));
+  ready_ = false;
+  server_->announce_drain();
+  supervisor_.stopping(config_->drain_announce + config_->stop_timeout + 1s);
+  go_on_stopping(clock_.now());
+}
+
+void Service::go_on_stopping(base::Instant now) {
+  if (now >= close_at_ && !closing_) {
+    closing_ = true;
+    log_.event(observe::Level::kInfo, "event=listener_closing connections={}",
+               server_->open_connections());
+    server_->stop_accepting();
+  }
+  if (closing_ && (is_over() || now >= stop_by_)) {
+    control_.stop();
+  }
+}
+
+// Connections first: without any no request can begin an auction, and without auctions no notice.
+bool Service::is_over() const {
+  return server_->drained() &&
+         std::ranges::all_of(workers_,
+                             [](const auto& worker) {
+                               return worker->stats().in_flight.value() == 0 &&
+                                      worker->stats().calls_open.value() == 0;
+                             }) &&
+         notices_.quiet() && notices_.notices().pending() == 0;
+}
+
+// Called when the workers have ended: nothing moves any more. What is left is cut off with us.
+void Service::end_stop() {
+  uint64_t auctions = 0;
+  uint64_t calls = 0;
+  for (const auto& worker : workers_) {
+    auctions += worker->stats().in_flight.value();
+    calls += worker->stats().calls_open.value();
+  }
+  const uint64_t requests = sum(*server_, [](auto& c) -> auto& { return c.requests; });
+  const uint64_t answers = sum(*server_, [](auto& c) -> auto& { return c.answers; });
+  const size_t notices = notices_.notices().pending();
+  clean_ = auctions == 0 && calls == 0;
+  log_.event(clean_ && notices == 0 ? observe::Level::kInfo : observe::Level::kWarn,
+             "event=stopped clean={} requests={} answers={} cut_connections={} cut_auctions={} "
+             "cut_calls={} notices_lost={}",
+             clean_, requests, answers, server_->open_connections(), auctions, calls, notices);
+}
+
+// The supervisor hears that we live while every worker's loop turns, not only this one.
+void Service::tell_life(base::Instant now) {
+  const auto watchdog = supervisor_.watchdog();
+  if (!watchdog) {
+    return;
+  }
+  std::vector<uint64_t> turns;
+  turns.reserve(workers_.size());
+  for (const auto& worker : workers_) {
+    turns.push_back(worker->stats().turns.value());
+  }
+  const bool all_turned =
+      turns_seen_.empty() ||
+      std::ranges::equal(turns, turns_seen_, [](uint64_t a, uint64_t b) { return a != b; });
+  if (all_turned) {
+    turns_seen_ = turns;
+    lively_at_ = now;
+  }
+  if (now - lively_at_ <= std::max(*watchdog / 2, base::Duration(kStuckAfter))) {
+    supervisor_.alive(now);
+  }
+}
+
+}  // namespace spillway::app
