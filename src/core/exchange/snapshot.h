@@ -60,10 +60,10 @@ struct Endpoint {
   std::string host;
   uint16_t port = 80;
   std::vector<std::string> addresses;  ///< Literals to use instead of looking up `host`.
-  bool tls = false;            ///< https.
-  std::string target = "/";    ///< Path and query of the URL.
-  std::string guard_key;       ///< dsp/region/path
-  resilience::Settings guard;  ///< Inherited settings, flattened.
+  bool tls = false;                    ///< https.
+  std::string target = "/";            ///< Path and query of the URL.
+  std::string guard_key;               ///< dsp/region/path
+  resilience::Settings guard;          ///< Inherited settings, flattened.
 };
 
 /// Which auctions a DSP is asked in. Empty lists allow all.
@@ -128,7 +128,7 @@ struct Account {
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
   bool auction_is_final = true;
-  bool shows_calls = false;      ///< test=1 and ext.debug are answered with the calls to DSPs.
+  bool shows_calls = false;     ///< test=1 and ext.debug are answered with the calls to DSPs.
   bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
   FillDevice fill_device = FillDevice::kBrowser;
   bool source_tid = true;  ///< Requests without source.tid get one.
