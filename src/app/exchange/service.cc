@@ -141,7 +141,7 @@ void Service::open_listeners() {
     return;
   }
   for (uint32_t i = 0; i < workers_.size(); ++i) {
-    workers_[i]->watch(server_->counters(i));
+    workers_[i]->watch(*server_);
   }
   std::vector<net::Server::Worker> control;
   control.push_back({.reactor = control_,

@@ -62,6 +62,8 @@ void Worker::take_on(Deployment deployment) {
     old_routes_.push_back(route_);
   }
   route_ = std::move(route);
+  gate_.set(route_->config->shedding, route_->snapshot().accounts);
+  brake_.set(route_->config->shedding.brake);
   drop_unused_targets();
   publish(reactor_.now());
 }

@@ -53,7 +53,7 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.stage = Body::Stage::kEnded;
     return {};
   }
-  if (input.shed_level >= 2) {
+  if (input.shed.least() == 2) {
     write_shed(*body.account, input, body.reply);
     body.stage = Body::Stage::kEnded;
     return {};
@@ -63,7 +63,14 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.stage = Body::Stage::kEnded;
     return {};
   }
-  if (input.shed_level == 1) {
+  const uint8_t shed = input.shed.level(body.account->criticality);
+  body.input.shed = ShedLevels::all(shed);
+  if (shed == 2) {
+    write_shed(*body.account, input, body.reply);
+    body.stage = Body::Stage::kEnded;
+    return {};
+  }
+  if (shed == 1) {
     body.refuse_everyone(openrtb::NoBid::kShed, openrtb::NonBid::kShed);
     return {};
   }
@@ -174,6 +181,8 @@ ReplyBytes Auction::take_reply() { return std::exchange(body_->reply, ReplyBytes
 std::span<const PrivacyDecision> Auction::privacy() const { return body_->privacy; }
 
 const openrtb::RequestView& Auction::request() const { return body_->request; }
+
+const Account& Auction::account() const { return *body_->account; }
 
 std::span<const Candidate> Auction::candidates() const { return body_->routes.candidates(); }
 

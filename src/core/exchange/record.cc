@@ -48,7 +48,7 @@ void append_payload(RecordWriter& out, const Record& record) {
   out.instant(record.start.now);
   out.u64(static_cast<uint64_t>(record.start.wall_ms));
   out.u64(record.start.seed);
-  out.u8(record.start.shed_level);
+  out.u8(record.start.shed.byte());
   out.flag(record.start.has_origin);
   out.flag(record.start.is_json);
   out.bytes(record.client_address);

@@ -10,6 +10,7 @@
 #include "exchange/auction.h"
 #include "exchange/record.h"
 #include "exchange/record_bytes.h"
+#include "exchange/shed_levels.h"
 #include "resilience/guard.h"
 
 namespace spillway::exchange {
@@ -56,7 +57,7 @@ void read_auction(RecordCursor& in, Record& record) {
   record.start.now = in.instant();
   record.start.wall_ms = static_cast<int64_t>(in.u64());
   record.start.seed = in.u64();
-  record.start.shed_level = in.u8();
+  record.start.shed = ShedLevels::of_byte(in.u8());
   record.start.has_origin = in.flag();
   record.start.is_json = in.flag();
   record.client_address.assign(in.bytes());

@@ -13,6 +13,7 @@
 #include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
+#include "resilience/shedder.h"
 
 namespace spillway::exchange {
 
@@ -118,6 +119,8 @@ struct Account {
   Fallback on_no_bid = Fallback::kPass;
   Fallback on_degraded = Fallback::kHouse;
   Fallback on_shed = Fallback::kHouse;
+  /// What it is worth when not all can be served. Larger classes are shed first.
+  resilience::Criticality criticality = resilience::Criticality::kCritical;
   bool no_bid_as_200 = false;  ///< Else 204.
   int auction = 1;             ///< 1 first price, 2 second price, when the request says none.
   int64_t second_price_increment_micros = 10'000;
