@@ -8,7 +8,6 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/conclusion.h"
 #include "exchange/snapshot.h"
-#include "openrtb/codes.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/signed_url.h"
