@@ -16,10 +16,12 @@
 
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/config/url.h"
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/time.h"
 #include "exchange/clearing/rates.h"
+#include "exchange/snapshot.h"
 #include "openrtb/currency.h"
 #include "openrtb/validate.h"
 
@@ -86,7 +88,7 @@ std::optional<int64_t> billionths(const std::string& text) {
   return value && *value > 0 ? std::optional(*value) : std::nullopt;
 }
 
-void read_table(ConfigReader reader, exchange::clearing::Rates& out) {
+void read_table(ConfigReader reader, exchange::clearing::Rates& out, RateFeed& feed) {
   for (const std::string_view code : openrtb::currency_codes()) {
     std::string text;
     const auto currency = currency_named(code);
@@ -102,6 +104,26 @@ void read_table(ConfigReader reader, exchange::clearing::Rates& out) {
     }
   }
   reader.finish();
+}
+
+void read_feed(ConfigReader& reader, RateFeed& out) {
+  reader.read("url", out.url);
+  reader.read("ca_file", out.ca_file);
+  reader.read("refresh", out.refresh, 1s, 24h);
+  bool insecure = false;
+  reader.read("insecure", insecure);
+  if (out.url.empty()) {
+    return;
+  }
+  auto place = parse_http_url(out.url);
+  if (!place) {
+    reader.problem("url", std::move(place.error()));
+    return;
+  }
+  out.place = std::move(*place);
+  if (!out.place.tls && !insecure && !is_loopback(out.place.host)) {
+    reader.problem("url", "is plain http to another machine: use https, or say insecure: true");
+  }
 }
 
 }  // namespace
@@ -121,6 +143,17 @@ std::string join_rates(const ConfigText& parts) {
     text += parts.rates;
   }
   return text;
+}
+
+void read_floor(ConfigReader& reader, exchange::Floor& out) {
+  reader.read_cpm("bidfloor", out.price);
+  std::string code(out.currency.view());
+  reader.read("bidfloorcur", code);
+  if (const auto currency = currency_named(code)) {
+    out.currency = *currency;
+  } else {
+    reader.problem("bidfloorcur", fmt::format("must be a currency such as EUR, is \"{}\"", code));
+  }
 }
 
 exchange::clearing::Rates read_rates(std::string_view text, base::Duration stale_after,
@@ -154,10 +187,10 @@ std::string read_currency(ConfigReader reader, std::string_view recorded,
   base::Duration stale_after = 72h;
   reader.read("file", path);
   reader.read("stale_after", stale_after, 1min, 8760h);
+  read_feed(reader, feed);
   std::string text(recorded);
   if (!path.empty() && recorded.empty()) {
-    constexpr size_t kLimitBytes = size_t{64} << 10;
-    auto read = read_whole_file(path, kLimitBytes);
+    auto read = read_whole_file(path, kRatesBytes);
     if (!read) {
       reader.problem("file", read.error());
     } else {

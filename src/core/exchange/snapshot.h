@@ -60,10 +60,10 @@ struct Endpoint {
   std::string host;
   uint16_t port = 80;
   std::vector<std::string> addresses;  ///< Literals to use instead of looking up `host`.
-  bool tls = false;            ///< https.
-  std::string target = "/";    ///< Path and query of the URL.
-  std::string guard_key;       ///< dsp/region/path
-  resilience::Settings guard;  ///< Inherited settings, flattened.
+  bool tls = false;                    ///< https.
+  std::string target = "/";            ///< Path and query of the URL.
+  std::string guard_key;               ///< dsp/region/path
+  resilience::Settings guard;          ///< Inherited settings, flattened.
 };
 
 /// Which auctions a DSP is asked in. Empty lists allow all.
@@ -78,6 +78,13 @@ struct Routing {
 struct DspTls {
   std::string ca_file;              ///< Who may sign its certificate; empty: the system's store.
   std::string cert_file, key_file;  ///< Ours, for a DSP that asks; both or none.
+};
+
+/// A price in some currency below which nothing is sold; zero: none.
+struct Floor {
+  base::Cpm price = {};
+  base::Currency currency = {};
+  bool operator==(const Floor&) const = default;
 };
 
 struct DspConfig {
@@ -96,6 +103,8 @@ struct DspConfig {
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
+  bool gzip = false;  ///< Requests from 1 KiB on are sent compressed, answers may be.
+  Floor floor = {};   ///< No bid of this DSP is taken below it, but on deals.
   bool own_request_id =
       false;  ///< Sent an id of its own for every request, instead of the caller's.
 };
@@ -124,6 +133,7 @@ struct Account {
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
+  Floor floor = {};  ///< No bid is taken below it, but on deals.
   PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
