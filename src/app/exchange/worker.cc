@@ -28,11 +28,6 @@ namespace {
 constexpr std::string_view kAuctionPath = "/openrtb2/auction";
 constexpr std::string_view kEventPath = "/event";
 
-int64_t wall_clock_ms() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-}
-
 }  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
@@ -205,7 +200,7 @@ void Worker::on_event(const net::Request& request, net::Reply reply) {
     reply.send(plain_answer(late ? 410 : 403, to_string(event.error())));
     return;
   }
-  const bool taken = notices_.take_event(std::move(*event));
+  const bool taken = notices_.take_event(std::move(*event), std::string(request.query()));
   reply.send(taken ? event_answer(request.header("Origin"))
                    : plain_answer(503, "too many events: try again"));
 }
