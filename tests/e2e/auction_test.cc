@@ -130,6 +130,39 @@ TEST(Transport, SpeaksToBrowsersAndRefusesWhatItDoesNotSpeak) {
   EXPECT_NE(invalid.body.find("imp[0]"), std::string::npos);
 }
 
+TEST(Auction, LetsEveryPageReadEveryAnswer) {
+  FakeDsp declines(
+      [](const Message&) { return FakeDsp::Answer{.bytes = "HTTP/1.1 204 No Content\r\n\r\n"}; });
+  ExchangeProcess exchange(dsps({{"no", declines.port()}}) +
+                           "notices:\n  public_url: http://x.example\n"
+                           "  keys: [{ id: k1, secret: \"0123456789abcdef0123456789abcdef\" }]\n");
+  auto caller = exchange.auction();
+  caller.extra_headers =
+      "Origin: https://pub.example\r\nAccess-Control-Request-Headers: x-page,content-type\r\n";
+  const std::string large(300'000, ' ');
+  const std::vector<std::pair<Message, int>> answers{
+      {caller.post("/openrtb2/auction", request()), 200},
+      {caller.post("/hb?zone=1&v=1.8", request()), 200},
+      {caller.post("/openrtb2/auction", "{"), 400},
+      {caller.post("/openrtb2/auction", large), 413},
+      {caller.call("GET", "/openrtb2/auction"), 405},
+      {caller.call("OPTIONS", "/openrtb2/auction"), 204},
+      {caller.post("/cookie_sync", R"({"bidders":["no"]})"), 200},
+      {caller.call("OPTIONS", "/cookie_sync"), 204},
+      {caller.call("GET", "/cookie_sync"), 405},
+      {caller.call("GET", "/event?type=win"), 403},
+      {caller.call("GET", "/setuid"), 404}};
+  for (const auto& [answer, status] : answers) {
+    EXPECT_EQ(answer.status(), status);
+    EXPECT_EQ(answer.header("access-control-allow-origin"), "https://pub.example") << status;
+    EXPECT_EQ(answer.header("access-control-allow-credentials"), "true") << status;
+    EXPECT_EQ(answer.header("vary"), "Origin") << status;
+  }
+  EXPECT_EQ(answers[5].first.header("access-control-allow-headers"), "x-page,content-type");
+  EXPECT_EQ(answers[5].first.header("access-control-allow-methods"), "POST, OPTIONS");
+  EXPECT_EQ(answers[6].first.body, R"({"status":"ok","bidder_status":[]})");
+}
+
 TEST(Auction, SurvivesCallersThatLeave) {
   FakeDsp hangs([](const Message&) { return FakeDsp::Answer{.bytes = "", .hang = true}; });
   ExchangeProcess exchange(dsps({{"hangs", hangs.port()}}));

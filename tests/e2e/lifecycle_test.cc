@@ -200,7 +200,7 @@ TEST(Reload, ChangesTheHouseAds) {
   EXPECT_NE(changed.find("<i>new</i>"), std::string::npos) << changed;
   exchange.rewrite("house_ads: [{ type: banner, w: 300, h: 250 }]\n");
   EXPECT_EQ(exchange.admin().post("/admin/reload", "").status(), 422);
-  EXPECT_EQ(exchange.bid_request(kRequest).body, changed);
+  EXPECT_NE(exchange.bid_request(kRequest).body.find("<i>new</i>"), std::string::npos);
 }
 
 TEST(Start, WithEveryDspDownServesHouseAds) {

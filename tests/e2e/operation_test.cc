@@ -100,6 +100,46 @@ TEST(Circuit, ForcedOpenByAnOperatorAsksNobody) {
   EXPECT_GE(unknown.status(), 400);
 }
 
+TEST(Circuit, ForcedOpenForAWholeDspAsksNoneOfItsEndpointsUntilItIsEnforcedAgain) {
+  FakeDsp banner([](const Message&) { return FakeDsp::Answer{.bytes = ok(bid_body("1"))}; });
+  FakeDsp other([](const Message&) { return FakeDsp::Answer{.bytes = ok(bid_body("2", "o"))}; });
+  ExchangeProcess exchange(fmt::format(
+      "dsps:\n"
+      "  - name: d\n"
+      "    endpoints:\n"
+      "      - {{ url: \"http://127.0.0.1:{0}/\", region: eu, media: [banner] }}\n"
+      "      - {{ url: \"http://127.0.0.1:{0}/v\", region: eu, path: video, media: [video] }}\n"
+      "  - {{ name: o, endpoint: \"http://127.0.0.1:{1}/\" }}\n",
+      banner.port(), other.port()));
+  ASSERT_TRUE(exchange.started());
+  const auto admin = exchange.admin();
+  const auto order = admin.post("/admin/circuits?key=d", R"({"mode":"forced_open","why":"drill"})");
+  EXPECT_EQ(order.status(), 200) << order.body;
+  const auto answer = exchange.bid_request(request(300));
+  EXPECT_NE(answer.body.find(R"("seat":"o")"), std::string::npos) << answer.body;
+  EXPECT_EQ(banner.calls(), 0U);
+  EXPECT_EQ(other.calls(), 1U) << "another DSP is none of its business";
+  const std::string circuits = admin.call("GET", "/admin/circuits").body;
+  EXPECT_NE(circuits.find(R"("key":"d","state":"closed","override":"forced_open","leaves":2)"),
+            std::string::npos)
+      << circuits;
+  const auto modes = exchange.metrics();
+  for (const char* path : {"display", "video"}) {
+    const auto series =
+        fmt::format(R"(spillway_exchange_circuit_mode{{dsp="d",region="eu",path="{}",)"
+                    R"(mode="forced_open"}})",
+                    path);
+    EXPECT_EQ(modes.at(series), 1) << series;
+  }
+  const auto end = admin.post("/admin/circuits?key=d", R"({"mode":"enforce","why":"done"})");
+  EXPECT_EQ(end.status(), 200) << end.body;
+  EXPECT_NE(
+      exchange.wait_for_event({"key=d/eu/video", "from_mode=forced_open", "mode=enforce"}, 5s), "");
+  EXPECT_NE(admin.call("GET", "/admin/circuits")
+                .body.find(R"("key":"d","state":"closed","override":"enforce")"),
+            std::string::npos);
+}
+
 TEST(Reload, TakesAGoodFileAndKeepsWindowsAndModes) {
   FakeDsp dsp([](const Message&) { return FakeDsp::Answer{.bytes = ok(bid_body("1"))}; });
   FakeDsp other(

@@ -24,6 +24,7 @@
 #include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "net/address_set.h"
+#include "net/http2_settings.h"
 #include "net/server.h"
 #include "net/tls.h"
 #include "openrtb/validate.h"
@@ -85,6 +86,14 @@ void read_limits(ConfigReader reader, net::ServerLimits& out) {
   reader.finish();
 }
 
+void read_http2(ConfigReader reader, net::Http2Settings& out) {
+  reader.read("enabled", out.enabled);
+  read_count(reader, "max_streams", out.max_streams, 1, 1'000);
+  read_count(reader, "max_resets", out.max_resets, 1, 1'000'000);
+  read_count(reader, "max_control_frames", out.max_control_frames, 100, 10'000'000);
+  reader.finish();
+}
+
 void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
   reader.read("cert_file", out.certificate_file);
   reader.read("key_file", out.key_file);
@@ -126,6 +135,10 @@ void read_exchange(ConfigReader reader, ExchangeConfig& out) {
   reader.read("stop_timeout", out.stop_timeout, 100ms, 5min);
   read_tls(reader.section("tls"), out.tls);
   read_proxies(reader, out);
+  read_http2(reader.section("http2"), out.http2);
+  if (out.http2.enabled) {
+    out.tls.protocols.insert(out.tls.protocols.begin(), "h2");
+  }
   read_limits(reader.section("limits"), out.limits);
   reader.finish();
 }
@@ -242,6 +255,9 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   size_t billing = out.billing_on_win ? 1 : 0;
   reader.read_choice("billing", {"on_imp", "on_win"}, billing);
   out.billing_on_win = billing == 1;
+  size_t debug = out.shows_calls ? 1 : 0;
+  reader.read_choice("debug", {"deny", "allow"}, debug);
+  out.shows_calls = debug == 1;
   auto fill = static_cast<size_t>(out.fill_device);
   reader.read_choice("fill_device", {"never", "browser", "always"}, fill);
   out.fill_device = static_cast<exchange::FillDevice>(fill);

@@ -11,6 +11,7 @@
 #include "app/config/reader.h"
 #include "base/time.h"
 #include "exchange/snapshot.h"
+#include "net/http2_settings.h"
 #include "net/server.h"
 #include "net/tls.h"
 
@@ -59,6 +60,7 @@ struct ExchangeConfig {
   /// begins with a PROXY header; without, their X-Forwarded-For is believed.
   std::vector<std::string> trusted_proxies;
   bool proxy_protocol = false;
+  net::Http2Settings http2{.enabled = true};  ///< Beside HTTP/1.1, on the auctions' listener.
   net::ServerLimits limits{.connections = 10'000};
   Shedding shedding;
   RecorderSettings recorder;

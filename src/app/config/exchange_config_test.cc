@@ -272,6 +272,25 @@ TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
             "connect without\n");
 }
 
+TEST(ExchangeConfig, OffersHttp2UnlessToldNotTo) {
+  const std::string house = "house_ads: [{ type: banner, w: 1, h: 1, adm: x }]\n";
+  const auto on = good(house);
+  EXPECT_TRUE(on.http2.enabled);
+  EXPECT_EQ(on.tls.protocols, (std::vector<std::string>{"h2", "http/1.1"}));
+  const auto off = good("exchange: { http2: { enabled: false } }\n" + house);
+  EXPECT_FALSE(off.http2.enabled);
+  EXPECT_EQ(off.tls.protocols, (std::vector<std::string>{"http/1.1"}));
+  const auto set =
+      good("exchange: { http2: { max_streams: 250, max_resets: 5, max_control_frames: 100 } }\n" +
+           house);
+  EXPECT_EQ(set.http2.max_streams, 250U);
+  EXPECT_EQ(set.http2.max_resets, 5U);
+  EXPECT_EQ(set.http2.max_control_frames, 100U);
+  EXPECT_NE(problems_of("exchange: { http2: { max_streams: 1001, max_resets: 0 } }\n" + house)
+                .find("exchange.http2.max_streams: must be between 1 and 1000, is 1001"),
+            std::string::npos);
+}
+
 TEST(ExchangeConfig, ReadsHowADspIsCalledOverTls) {
   const auto config = good(R"(
 dsps:

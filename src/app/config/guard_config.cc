@@ -84,6 +84,7 @@ void read_classic(ConfigReader& reader, resilience::SettingsPatch& patch) {
   section.read("failure_rate", rules.failure_rate, 0.001, 1.0);
   section.read("slow_rate", rules.slow_rate, 0.001, 1.0);
   section.read("slow", rules.slow, 1ms, 10min);
+  section.read("p99_ceiling", rules.p99_ceiling, 0ms, 10min);
   section.read("half_open_calls", rules.half_open_calls, 1, 15);
   section.read("open", rules.open, 100ms, kLongest);
   section.read("open_growth", rules.open_growth, 1.0, 10.0);

@@ -66,6 +66,11 @@ void ConfigReader::record_asked(std::vector<AskedKey>& asked) { body_->asked_pat
 
 bool ConfigReader::has(std::string_view key) const { return body_->find(key) != nullptr; }
 
+int ConfigReader::line(std::string_view key) const {
+  const Member* member = body_->find(key);
+  return member == nullptr ? 0 : member->line;
+}
+
 ConfigReader ConfigReader::section(std::string_view key) {
   auto child = body_->child(body_->path_to(key), body_->pattern_to(key));
   const Member* member = body_->ask(key);

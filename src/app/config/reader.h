@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/money.h"
@@ -58,11 +59,16 @@ class ConfigReader {
   /// Parts per million: exact decimal text, a share from 0 to `high_ppm`.
   void read_ppm(std::string_view key, uint32_t& out, uint32_t high_ppm);
   void read(std::string_view key, std::vector<std::string>& out);
+  /// A mapping of free names to texts, in the file's order; appended to `out`.
+  void read(std::string_view key, std::vector<std::pair<std::string, std::string>>& out);
 
   /// One of `names`; writes its index.
   void read_choice(std::string_view key, const std::vector<std::string_view>& names, size_t& out);
 
   [[nodiscard]] bool has(std::string_view key) const;
+
+  /// The line that `key` stands on, from 1; 0 when it is not there.
+  [[nodiscard]] int line(std::string_view key) const;
 
   /// A nested mapping; an empty reader when the key is not there.
   [[nodiscard]] ConfigReader section(std::string_view key);

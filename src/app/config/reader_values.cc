@@ -137,6 +137,18 @@ void ConfigReader::read(std::string_view key, std::vector<std::string>& out) {
   out = std::move(values);
 }
 
+void ConfigReader::read(std::string_view key,
+                        std::vector<std::pair<std::string, std::string>>& out) {
+  ConfigReader mapping = section(key);
+  for (const Member& member : mapping.body_->members) {
+    if (member.value.IsScalar()) {
+      out.emplace_back(member.name, member.value.Scalar());
+    } else {
+      mapping.problem(member.name, "must be a text");
+    }
+  }
+}
+
 void ConfigReader::read_cpm(std::string_view key, base::Cpm& out) {
   const std::string* text = body_->scalar(key, "a price per thousand such as 1.25", true);
   body_->note_fallback([&] { return micros_text(out.micros); });

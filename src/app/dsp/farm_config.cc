@@ -191,6 +191,11 @@ FarmDspConfig read_dsp(ConfigReader& reader) {
   size_t spelling = 0;
   reader.read_choice("nobid", workload::nobid_names(), spelling);
   style.nobid = static_cast<workload::NoBidSpelling>(spelling);
+  reader.read("notice_url", style.notice_url);
+  if (!style.notice_url.empty() && !style.notice_url.starts_with("http://") &&
+      !style.notice_url.starts_with("https://")) {
+    reader.problem("notice_url", "must begin with http:// or https://");
+  }
   if (reader.has("latency")) {
     read_latency(reader, "latency", dsp.partner.latency);
   }

@@ -36,6 +36,7 @@ dsps:
     listen: 127.0.0.1:0
     latency: { kind: pareto, min: 5ms, alpha: 1.5, cap: 2s }
     bid_rate: 0.25
+    notice_url: "http://127.0.0.1:9/alpha"
     price: { kind: lognormal, median: 1.2, sigma: 0.3, cap: 9 }
     nobid: nbr
     faults:
@@ -69,6 +70,7 @@ dsps:
     bid_rat: 0.5
   - name: alpha
     bid_rate: 2
+    notice_url: "ftp://x"
     faults:
       - { kind: sleepy }
       - { kind: slow }
@@ -79,6 +81,7 @@ dsps:
   }
   EXPECT_NE(all.find("farm.yaml:4: dsps[0].bid_rat"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].bid_rate"), std::string::npos) << all;
+  EXPECT_NE(all.find("dsps[1].notice_url"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].name: stands twice"), std::string::npos) << all;
   EXPECT_NE(all.find("dsps[1].faults[0].kind"), std::string::npos) << all;
   EXPECT_NE(all.find("a slow fault needs latency, added or added_to"), std::string::npos) << all;

@@ -135,6 +135,19 @@ void write_codings(const Counter& counter) {
   counter("gzip_too_large", [](auto& c) -> auto& { return c.gzip_too_large; });
 }
 
+template <typename Counter>
+void write_http2(const Counter& counter) {
+  counter("http2_connection", [](auto& c) -> auto& { return c.http2_connections; });
+  counter("http2_reset", [](auto& c) -> auto& { return c.http2_resets; });
+  counter("http2_refused", [](auto& c) -> auto& { return c.http2_refused; });
+  counter("http2_protocol", [](auto& c) -> auto& { return c.http2_protocol; });
+  counter("http2_stalled", [](auto& c) -> auto& { return c.http2_stalled; });
+  counter("http2_reset_flood", [](auto& c) -> auto& { return c.http2_reset_floods; });
+  counter("http2_control_flood", [](auto& c) -> auto& { return c.http2_control_floods; });
+  counter("http2_header_flood", [](auto& c) -> auto& { return c.http2_header_floods; });
+  counter("http2_over_memory", [](auto& c) -> auto& { return c.http2_over_memory; });
+}
+
 void write_server(const MetricSources& sources, MetricsPage& page) {
   const auto counter = [&](std::string_view what, auto pick) {
     page.counter("spillway_exchange_server_events_total", "What happened on callers' connections.",
@@ -154,6 +167,7 @@ void write_server(const MetricSources& sources, MetricsPage& page) {
   counter("accept_error", [](auto& c) -> auto& { return c.accept_errors; });
   write_handshakes(counter);
   write_codings(counter);
+  write_http2(counter);
   page.counter("spillway_exchange_received_bytes_total", "Bytes read from callers.", {},
                server_sum(sources, [](auto& c) -> auto& { return c.received_bytes; }));
   page.counter("spillway_exchange_sent_bytes_total", "Bytes sent to callers.", {},
@@ -365,6 +379,11 @@ void write_guards(const MetricSources& sources, MetricsPage& page) {
     page.gauge("spillway_exchange_dsp_concurrency_limit",
                "Most calls of a DSP in flight at once, as the limiter has it; 0: no limit.",
                {{"dsp", dsp}, {"region", region}, {"path", path}}, peek.limit);
+    const bool judged = peek.limit_judged != base::Instant{};
+    page.gauge("spillway_exchange_dsp_limit_age_seconds",
+               "Time since the limiter of a DSP last judged; 0: never, or there is none.",
+               {{"dsp", dsp}, {"region", region}, {"path", path}},
+               judged ? base::to_ms(sources.now - peek.limit_judged) / 1e3 : 0);
   }
 }
 

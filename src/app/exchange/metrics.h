@@ -12,6 +12,7 @@
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
+#include "base/time.h"
 #include "net/server.h"
 #include "resilience/guard.h"
 
@@ -29,6 +30,7 @@ struct MetricSources {
   const RateFetches& rates;
   double rates_age_s = -1;  ///< By their own word; -1 without rates.
   const DspHosts& hosts;
+  base::Instant now{};
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

@@ -60,7 +60,8 @@ uint64_t open_files() {
 
 net::ListenerSettings listener_settings(const ExchangeConfig& config,
                                         std::shared_ptr<net::TlsServer> tls) {
-  net::ListenerSettings settings{.tls = std::move(tls)};
+  net::ListenerSettings settings{
+      .tls = std::move(tls), .names_origin = true, .http2 = config.http2};
   auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
   for (const auto& network : config.trusted_proxies) {
     (void)trusted.add(network);  // judged when it was read
@@ -267,6 +268,7 @@ std::string Service::metrics() {
                         .rates = rates_.fetches(),
                         .rates_age_s = rates_age_s(),
                         .hosts = hosts_,
+                        .now = clock_.now(),
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
                         .reloads_refused = reloads_refused_};

@@ -49,6 +49,7 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
           "exchange.tls");
   compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
   compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
+  compare(a.http2 == b.http2, "exchange.http2");
   compare(same_limits(a.limits, b.limits), "exchange.limits");
   compare(a.admin_listen == b.admin_listen, "admin.listen");
   compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");

@@ -13,6 +13,7 @@
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
+#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker_parts.h"
 #include "base/time.h"
 #include "exchange/auction.h"
@@ -23,12 +24,7 @@
 #include "openrtb/signed_url.h"
 
 namespace spillway::app {
-namespace {
-
-constexpr std::string_view kAuctionPath = "/openrtb2/auction";
-constexpr std::string_view kEventPath = "/event";
-
-}  // namespace
+namespace {}  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
                Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
@@ -44,25 +40,31 @@ Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint6
 Worker::~Worker() = default;
 
 void Worker::on_request(const net::Request& request, net::Reply reply) {
-  if (request.path() == kEventPath && route_ != nullptr) {
+  const Door door = door_of(request.path());
+  const std::string_view origin = request.header("Origin");
+  if (door == Door::kEvent && route_ != nullptr) {
     on_event(request, std::move(reply));
     return;
   }
-  if (request.path() != kAuctionPath) {
+  if (door != Door::kAuction && door != Door::kCookieSync) {
     stats_.not_found.add();
-    reply.send(plain_answer(404, "there is POST /openrtb2/auction"));
+    reply.send(plain_answer(404, "there is POST /openrtb2/auction", origin));
     return;
   }
   if (request.method == "POST" && route_ != nullptr) {
-    serve(request, std::move(reply));
+    if (door == Door::kAuction) {
+      serve(request, std::move(reply));
+    } else {
+      reply.send(cookie_sync_answer(origin));
+    }
     return;
   }
   if (request.method == "OPTIONS") {
-    reply.send(preflight_answer(request.header("Origin")));
+    reply.send(preflight_answer(request));
     return;
   }
   stats_.wrong_method.add();
-  auto response = plain_answer(405, "method: must be POST");
+  auto response = plain_answer(405, "method: must be POST", origin);
   response.headers.emplace_back("Allow", "POST, OPTIONS");
   reply.send(std::move(response));
 }
@@ -187,22 +189,23 @@ void Worker::tell_dsps(const Flight& flight) {
 
 // What the ad does in a browser: any method, any origin, nothing to read in the answer.
 void Worker::on_event(const net::Request& request, net::Reply reply) {
+  const std::string_view origin = request.header("Origin");
   const auto* signer = route_->snapshot().events.signer.get();
   if (signer == nullptr) {
     stats_.not_found.add();
-    reply.send(plain_answer(404, "there are no events without notices.keys"));
+    reply.send(plain_answer(404, "there are no events without notices.keys", origin));
     return;
   }
   auto event = signer->read(request.query(), wall_clock_ms() / 1'000);
   if (!event) {
     stats_.events_refused[static_cast<size_t>(event.error())].add();
     const bool late = event.error() == openrtb::EventErrc::kExpired;
-    reply.send(plain_answer(late ? 410 : 403, to_string(event.error())));
+    reply.send(plain_answer(late ? 410 : 403, to_string(event.error()), origin));
     return;
   }
   const bool taken = notices_.take_event(std::move(*event), std::string(request.query()));
-  reply.send(taken ? event_answer(request.header("Origin"))
-                   : plain_answer(503, "too many events: try again"));
+  reply.send(taken ? event_answer(origin)
+                   : plain_answer(503, "too many events: try again", origin));
 }
 
 void Worker::count_reply(const Flight& flight, const exchange::ReplyBytes& reply,

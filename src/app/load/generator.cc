@@ -1,6 +1,8 @@
 #include "app/load/generator.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +19,14 @@
 
 #include "base/assert.h"
 #include "base/call_result.h"
+#include "base/hash.h"
 #include "base/time.h"
 #include "net/client.h"
 #include "net/reactor.h"
 #include "workload/arrivals.h"
 #include "workload/corpus.h"
+#include "workload/series.h"
+#include "workload/shuffle.h"
 #include "workload/tally.h"
 
 namespace spillway::app {
@@ -31,27 +36,36 @@ namespace {
 /// Sent in one go before other events get their turn.
 constexpr int kBatch = 64;
 
+/// A caller that gave up hangs up: nobody would read the late answer.
+constexpr base::Duration kTail = std::chrono::milliseconds(1);
+
 }  // namespace
 
 Generator::Generator(net::Reactor& reactor, const LoadSettings& settings,
-                     const workload::Corpus& corpus)
+                     const workload::Corpus* corpus, workload::ArrivalStripe stripe)
     : reactor_(reactor),
       settings_(settings),
       corpus_(corpus),
-      arrivals_(settings.arrivals, {}, settings.seed),
+      stripe_(stripe),
+      arrivals_(settings.arrivals, {}, settings.seed, stripe),
       tally_(settings.late_after),
+      series_({}, settings.arrivals.profile.duration(), settings.late_after),
+      watch_(reactor, series_),
       client_(reactor),
-      headers_("Content-Type: application/json\r\nx-openrtb-version: 2.6\r\n"),
       pending_(settings.connections) {
-  target_ = client_.add_target({.name = "target",
-                                .host = settings.host,
-                                .port = settings.port,
-                                .tls = settings.tls,
-                                .max_connections = settings.connections,
-                                .max_handshakes = settings.connections,
-                                .answer_bytes = size_t{4} << 20});
+  if (corpus_ != nullptr) {
+    headers_ = "Content-Type: application/json\r\nx-openrtb-version: 2.6\r\n";
+  }
+  headers_ += settings_.headers;
+  if (!settings_.keep_alive) {
+    headers_ += "Connection: close\r\n";
+  }
+  add_places();
   for (size_t i = pending_.size(); i > 0; --i) {
     free_.push_back(static_cast<uint32_t>(i - 1));
+  }
+  if (settings_.shuffle) {
+    steps_.resize(pending_.size());
   }
   timer_fd_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   SPILLWAY_ASSERT(timer_fd_ >= 0);
@@ -63,16 +77,57 @@ Generator::~Generator() {
   ::close(timer_fd_);
 }
 
-void Generator::start(std::move_only_function<void()> done) {
+/// The connections are shared out evenly; where some requests are compressed, by their share.
+void Generator::add_places() {
+  const size_t each = std::max<size_t>(1, settings_.connections / settings_.targets.size());
+  const double gzip_ratio = corpus_ == nullptr ? 0 : corpus_->gzip_ratio();
+  const auto packed =
+      gzip_ratio > 0 && each > 1
+          ? std::clamp(static_cast<size_t>(gzip_ratio * 2 * static_cast<double>(each)), size_t{1},
+                       each - 1)
+          : size_t{0};
+  for (const LoadTarget& target : settings_.targets) {
+    net::TargetSettings wanted{.name = "target",
+                               .host = target.host,
+                               .port = target.port,
+                               .tls = target.tls,
+                               .max_connections = each - packed,
+                               .max_handshakes = each,
+                               .max_waiting = each,
+                               .keep_alive = settings_.keep_alive,
+                               .answer_bytes = size_t{4} << 20,
+                               .tail_time = kTail};
+    Place place;
+    place.plain = place.gzip = client_.add_target(wanted);
+    if (packed > 0) {
+      wanted.gzip = true;
+      wanted.max_connections = packed;
+      place.gzip = client_.add_target(wanted);
+    }
+    places_.push_back(place);
+  }
+}
+
+void Generator::start(base::Instant start, std::move_only_function<void()> done) {
   done_ = std::move(done);
-  started_at_ = reactor_.refresh();
-  arrivals_ = workload::Arrivals(settings_.arrivals, started_at_, settings_.seed);
+  arrivals_ = workload::Arrivals(settings_.arrivals, start, settings_.seed, stripe_);
+  series_ = workload::Series(start, settings_.arrivals.profile.duration(), settings_.late_after);
+  watch_.start();
   wait_for_next();
 }
 
-base::Duration Generator::elapsed() const {
-  const base::Instant end = ended_at_ == base::Instant{} ? reactor_.now() : ended_at_;
-  return started_at_ == base::Instant{} ? base::Duration{} : end - started_at_;
+void Generator::stop_early() {
+  stopping_ = true;
+  finish_if_over();
+}
+
+uint64_t Generator::connects() const {
+  uint64_t sum = 0;
+  for (const Place& place : places_) {
+    sum += client_.counters(place.plain).connects.value();
+    sum += place.gzip == place.plain ? 0 : client_.counters(place.gzip).connects.value();
+  }
+  return sum;
 }
 
 /// Arms the timer for the next due time; a time gone by fires at once.
@@ -100,48 +155,92 @@ void Generator::on_ready(uint32_t /*events*/) {
     if (!due || *due > reactor_.refresh()) {
       break;
     }
+    const uint64_t number = arrivals_.number();
     arrivals_.pop();
-    send(*due);
+    send(*due, number);
   }
   wait_for_next();
 }
 
-void Generator::send(base::Instant due) {
+const workload::Corpus::Item& Generator::pick(uint32_t slot, uint64_t number) {
+  if (!settings_.shuffle) {
+    return corpus_->at(number);
+  }
+  const uint64_t order = base::combine64(settings_.seed, stripe_.index << 32 | slot);
+  return corpus_->at(workload::Shuffle(corpus_->size(), order).at(steps_[slot]++));
+}
+
+/// The bytes of one sending: the item's own around ids and times of now.
+void Generator::fill_parts(const workload::Corpus::Item& item, uint64_t number) {
+  id_.clear();
+  fmt::format_to(std::back_inserter(id_), "load-{:x}-{}", settings_.seed, number);
+  const int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count();
+  if (now_ms != stamped_ms_) {
+    stamped_ms_ = now_ms;
+    millis_ = std::to_string(now_ms);
+    seconds_ = std::to_string(now_ms / 1000);
+  }
+  if (corpus_->draws_users()) {
+    user_ = fmt::format("u-{}", corpus_->user(number));
+  }
+  item.request.append_parts(
+      {.id = id_, .tid = id_, .seconds = seconds_, .millis = millis_, .user = user_}, parts_);
+}
+
+void Generator::send(base::Instant due, uint64_t number) {
   tally_.offer();
-  if (free_.empty()) {
+  series_.offer(due);
+  const base::Instant now = reactor_.now();
+  // Behind by a whole timeout nothing is made up for: a run ends on time.
+  if (free_.empty() || now - due > settings_.timeout) {
     tally_.drop();
+    series_.drop(due);
     return;
   }
   const uint32_t slot = free_.back();
   free_.pop_back();
-  const base::Instant now = reactor_.now();
-  pending_[slot] = {.due = due, .sent = now};
-  ++in_flight_;
-  const auto& request = corpus_.at(arrivals_.taken());
-  id_ = fmt::format("load-{:x}-{}", settings_.seed, arrivals_.taken());
-  const std::array<std::string_view, 3> body = {request.head, id_, request.tail};
+  Pending& pending = pending_[slot];
+  pending = {.due = due, .sent = now};
+  in_flight_.add();
+  const size_t turn = number % places_.size();
+  net::TargetId place = places_[turn].plain;
+  parts_.clear();
+  if (corpus_ != nullptr) {
+    const workload::Corpus::Item& item = pick(slot, number);
+    pending.tmax = std::chrono::milliseconds(item.tmax_ms);
+    pending.valid = item.valid;
+    place = item.gzip ? places_[turn].gzip : place;
+    fill_parts(item, number);
+  }
   const base::Instant end = now + settings_.timeout;
-  client_.call(target_, "POST", settings_.path, headers_, body,
-               {.connect_by = end, .first_byte_by = end, .answer_by = end}, slot, *this);
+  client_.call(place, corpus_ == nullptr ? "GET" : "POST", settings_.targets[turn].path, headers_,
+               parts_, {.connect_by = end, .first_byte_by = end, .answer_by = end}, slot, *this);
 }
 
 void Generator::on_answer(uint64_t tag, const base::CallResult& result, std::string_view body,
                           bool /*draining*/) {
   const Pending pending = pending_[tag];
   free_.push_back(static_cast<uint32_t>(tag));
-  --in_flight_;
+  in_flight_.subtract();
   if (result.error == base::CallError::kNoConnection) {
     tally_.drop();
+    series_.drop(pending.due);
   } else {
-    const workload::Ending ending = workload::ending_of(result);
     const bool whole = result.error == base::CallError::kNone;
     const uint16_t status = whole ? result.status : uint16_t{0};
-    tally_.record({.due = pending.due,
-                   .sent = pending.sent,
-                   .ended = result.ended_at,
-                   .status = status,
-                   .ending = ending,
-                   .answer = workload::kind_of(document_, status, body)});
+    // As we read it, not as it could first have been read: our own delay is marked, never hidden.
+    const workload::Sample sample{.due = pending.due,
+                                  .sent = pending.sent,
+                                  .ended = reactor_.now(),
+                                  .status = status,
+                                  .ending = workload::ending_of(result),
+                                  .answer = workload::kind_of(document_, status, body),
+                                  .tmax = pending.tmax,
+                                  .valid = pending.valid};
+    tally_.record(sample);
+    series_.record(sample);
   }
   finish_if_over();
 }
@@ -149,8 +248,8 @@ void Generator::on_answer(uint64_t tag, const base::CallResult& result, std::str
 void Generator::on_tail(uint64_t /*tag*/, const base::CallResult& /*result*/) {}
 
 void Generator::finish_if_over() {
-  if (in_flight_ == 0 && (stopping_ || !arrivals_.next()) && done_) {
-    ended_at_ = reactor_.refresh();
+  if (in_flight_.value() == 0 && (stopping_ || !arrivals_.next()) && done_) {
+    watch_.stop();
     auto done = std::move(done_);
     done_ = nullptr;
     done();

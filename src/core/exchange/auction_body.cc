@@ -197,6 +197,8 @@ Conclusion Auction::Body::conclusion() const {
           .document = &document,
           .request = &request,
           .routes = &routes,
+          .prebid = &prebid,
+          .asks = asks,
           .calls = {calls.data(), candidate_count()},
           .bids = {bids.data(), bids.size()},
           .cleared = cleared,

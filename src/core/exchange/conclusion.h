@@ -11,6 +11,7 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/rates.h"
 #include "exchange/house.h"
+#include "exchange/prebid.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -28,6 +29,8 @@ struct Conclusion {
   const openrtb::Document* document = nullptr;
   const openrtb::RequestView* request = nullptr;
   const Routes* routes = nullptr;
+  const Prebid* prebid = nullptr;
+  std::span<const Ask> asks;
   std::span<const std::unique_ptr<Call>> calls;  ///< One a candidate.
   std::span<const clearing::Bid* const> bids;
   std::span<const clearing::Cleared> cleared;     ///< One an imp, or none.
@@ -36,6 +39,10 @@ struct Conclusion {
   const clearing::Rates* rates = nullptr;         ///< Fresh ones, or null.
   openrtb::NoBid nbr = openrtb::NoBid::kUnknown;  ///< Why, when nobody won.
   uint64_t bidid = 0;                             ///< Names the reply: hash of id and seed.
+
+  /// Whether the answer is for Prebid.js's server adapter in a browser, which reads it as a Prebid
+  /// Server's. Servers that pass its requests on read plain OpenRTB.
+  [[nodiscard]] bool is_for_prebid() const { return start->has_origin && prebid->speaks(); }
 
   /// The winning bid of an imp, or null.
   [[nodiscard]] const clearing::Bid* winner_of(size_t imp) const {

@@ -50,8 +50,13 @@ void fill_device(const Start& start, const openrtb::Document& document,
                    .json = openrtb::json_string(start.client_address)});
   }
   const std::string_view agent = start.user_agent;
+  const NodeId own_agent = document.find(device, Key::ua);
+  const bool is_literal = document.equals(own_agent, "caller");
+  if (is_literal) {
+    out.push_back({.path = {Key::device, Key::ua}, .json = ""});
+  }
   if (!agent.empty() && agent.size() <= kLongestUserAgent && is_printable(agent) &&
-      document.find(device, Key::ua) == kAbsent) {
+      (own_agent == kAbsent || is_literal)) {
     out.push_back({.path = {Key::device, Key::ua}, .json = openrtb::json_string(agent)});
   }
 }

@@ -52,6 +52,8 @@ TEST_F(Enrich, ABrowsersConnectionIsTheDevice) {
             R"(,"device":{"ipv6":"2a::1","ua":"u"}})");
   EXPECT_EQ(sent(R"(,"device":{"ip":"caller","ipv6":"caller","ua":"u"})"),
             R"(,"device":{"ip":"203.0.113.9","ua":"u"}})");
+  EXPECT_EQ(sent(R"(,"device":{"ip":"1.2.3.4","ua":"caller"})"),
+            R"(,"device":{"ip":"1.2.3.4","ua":"Agent/1 \"x\""}})");
   market_.start.client_address = "2001:db8::7";
   EXPECT_EQ(sent(R"(,"device":{"ua":"u"})"), R"(,"device":{"ua":"u","ipv6":"2001:db8::7"}})");
 }

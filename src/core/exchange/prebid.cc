@@ -55,11 +55,25 @@ struct Prebid::Reading {
 
 void Prebid::clear() {
   imps_ = 0;
+  speaks_ = false;
   params_.clear();
   names_bidders_.clear();
   buyeruids_.clear();
   schains_.clear();
   schain_for_all_ = kAbsent;
+}
+
+std::string_view Prebid::seat(const Snapshot& snapshot, const openrtb::Document& document,
+                              size_t dsp, size_t imp) const {
+  const NodeId named = params(dsp, imp);
+  if (named != kAbsent) {
+    const openrtb::Node& node = document.node(named);
+    const std::string_view spelled = document.text().substr(node.key_begin, node.key_length);
+    if (!spelled.contains('\\')) {  // else it would have to be decoded, and nobody writes so
+      return spelled;
+    }
+  }
+  return snapshot.dsps[dsp].name;
 }
 
 void Prebid::read_imps(Reading& reading) {
@@ -132,6 +146,7 @@ void Prebid::read(const Snapshot& snapshot, const openrtb::Document& document,
                   openrtb::RequestView& request) {
   clear();
   imps_ = request.imps.size();
+  speaks_ = document.is(document.path(document.root(), Key::ext, Key::prebid), Kind::kObject);
   Reading reading{.snapshot = snapshot, .document = document, .request = request, .name = name_};
   read_imps(reading);
   read_buyeruids(reading);

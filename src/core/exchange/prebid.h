@@ -43,6 +43,14 @@ class Prebid {
     return params_.empty() ? openrtb::kAbsent : params_[dsp * imps_ + imp];
   }
 
+  /// Whether the request has an ext.prebid object, as all of Prebid.js's server adapter have.
+  [[nodiscard]] bool speaks() const { return speaks_; }
+
+  /// The name under which the imp's sender takes bids of the DSP: as the imp spells it, else the
+  /// DSP's own. Views into the snapshot or the document that was read. Requires both in range.
+  [[nodiscard]] std::string_view seat(const Snapshot& snapshot, const openrtb::Document& document,
+                                      size_t dsp, size_t imp) const;
+
   /// Whether any imp has parameters for anybody.
   [[nodiscard]] bool has_params() const { return !params_.empty(); }
 
@@ -67,6 +75,7 @@ class Prebid {
   void read_schains(Reading& reading);
 
   size_t imps_ = 0;
+  bool speaks_ = false;
   std::vector<openrtb::NodeId> params_;               ///< dsps times imps, or empty.
   std::vector<bool> names_bidders_;                   ///< Of each imp, beside `params_`.
   std::vector<openrtb::NodeId> buyeruids_, schains_;  ///< Of each DSP, or empty.

@@ -1,7 +1,6 @@
 #include "exchange/response.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,14 +13,15 @@
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/conclusion.h"
+#include "exchange/debug_calls.h"
 #include "exchange/house.h"
 #include "exchange/non_bids.h"
+#include "exchange/prebid_answer.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/macros.h"
-#include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 
 namespace spillway::exchange {
@@ -112,8 +112,16 @@ void append_ext(std::string& out, const Conclusion& end) {
     }
     openrtb::append_json_string(out, warnings[i]);
   }
+  const bool shows_calls = end.account->shows_calls;
+  if (end.request->debug && !shows_calls) {
+    out += warnings.empty() ? "" : ",";
+    out += "\"ext.debug: this account is not shown the calls to DSPs\"";
+  }
   out += ']';
   append_seat_non_bids(out, end, list_non_bids(end));
+  if (shows_calls) {
+    append_debug_calls(out, end);
+  }
   out += '}';
 }
 
@@ -123,7 +131,11 @@ void ResponseWriter::collect_lines(const Conclusion& end) {
   lines_.clear();
   for (uint32_t imp = 0; imp < end.cleared.size(); ++imp) {
     if (const clearing::Bid* bid = end.winner_of(imp); bid != nullptr) {
-      lines_.push_back({.seat = bid->seat, .imp = imp, .bid = bid});
+      lines_.push_back({.seat = end.is_for_prebid()
+                                    ? end.prebid->seat(*end.snapshot, *end.document, bid->dsp, imp)
+                                    : std::string_view(bid->seat),
+                        .imp = imp,
+                        .bid = bid});
     }
   }
   for (const HouseFill& fill : end.house) {
@@ -134,37 +146,14 @@ void ResponseWriter::collect_lines(const Conclusion& end) {
   });
 }
 
-/// The URLs by which the caller reports to us what becomes of the bid.
-void ResponseWriter::append_event_urls(std::string& out, const Conclusion& end,
-                                       const Line& line) const {
-  const EventUrls& events = end.snapshot->events;
-  if (events.signer == nullptr || end.request->test) {
-    return;
-  }
-  openrtb::Event event{
-      .kind = openrtb::EventKind::kWin,
-      .auction = end.bidid,
-      .imp = line.imp,
-      .seat = line.bid->seat.substr(0, openrtb::kEventTextBytes),
-      .bid_id = line.bid->id.substr(0, openrtb::kEventTextBytes),
-      .instance = events.instance,
-      .expires_s = end.start->wall_ms / 1'000 +
-                   std::chrono::duration_cast<std::chrono::seconds>(events.lifetime).count()};
-  out += "\"nurl\":\"";
-  events.signer->append_url(out, event);
-  event.kind = openrtb::EventKind::kImp;
-  out += "\",\"burl\":\"";
-  events.signer->append_url(out, event);
-  out += "\",";
-}
-
 void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const Line& line) {
   const clearing::Bid& bid = *line.bid;
   const Document& document = end.calls[bid.answer]->document;
   out += '{';
+  const bool is_for_prebid = end.is_for_prebid();
   bool has_mtype = false;
   for (const NodeId member : document.children(bid.node)) {
-    if (is_left_out(document, member)) {
+    if (is_left_out(document, member) || (is_for_prebid && is_prebid_member(end, bid, member))) {
       continue;
     }
     const Key key = document.node(member).key;
@@ -187,7 +176,10 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
     out += mtype_of(bid.media);
     out += ',';
   }
-  append_event_urls(out, end, line);
+  append_event_urls(out, end, bid);
+  if (is_for_prebid) {
+    append_prebid_members(out, end, bid);
+  }
   out += "\"price\":";
   base::append_micros(out, end.cleared[line.imp].price.micros);
   out += '}';
@@ -223,7 +215,13 @@ void ResponseWriter::append_house(std::string& out, const Conclusion& end, const
   out += mtype_of(ad.type);
   out += ",\"price\":";
   out += price_;
-  out += ",\"ext\":{\"house\":1}}";
+  out += ",\"ext\":{\"house\":1";
+  if (end.is_for_prebid()) {
+    out += ",\"prebid\":{\"type\":\"";
+    out += prebid_type_of(ad.type);
+    out += "\"}";
+  }
+  out += "}}";
 }
 
 void ResponseWriter::append_seat_bids(std::string& out, const Conclusion& end) {

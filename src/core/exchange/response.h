@@ -20,11 +20,12 @@ namespace spillway::exchange {
 /// and the price in the bid's own currency); `nurl`, `burl` and `lurl` are left out, for a DSP's
 /// notice URLs never leave the exchange (see notice_orders.h): with Snapshot::events, `nurl` and
 /// `burl` are signed URLs of ours, but for test=1; `ext` is left out unless it is
-/// an object; `mtype` is set when the bid has none.
+/// an object; `mtype` is set when the bid has none. Pages get what prebid_answer.h says.
 ///
-/// seatbids are in order of seat, their bids in order of imp, at most one an imp. The request id is
-/// echoed in the spelling it came in. No bid is 204, or 200 with nbr for callers that need a body:
-/// those with an Origin, test=1, ext.debug, or an account that wants it.
+/// seatbids are in order of seat (for Prebid.js the bidder as the page names it), their bids in
+/// order of imp, at most one an imp. The request id is echoed in the spelling it came in. No bid is
+/// 204, or 200 with nbr for callers that need a body: those with an Origin, test=1, ext.debug, or
+/// an account that wants it.
 ///
 /// One thread owns it; it keeps its scratch memory.
 class ResponseWriter {
@@ -43,7 +44,6 @@ class ResponseWriter {
   void collect_lines(const Conclusion& end);
   void append_seat_bids(std::string& out, const Conclusion& end);
   void append_bid(std::string& out, const Conclusion& end, const Line& line);
-  void append_event_urls(std::string& out, const Conclusion& end, const Line& line) const;
   void append_house(std::string& out, const Conclusion& end, const Line& line);
 
   std::vector<Line> lines_;

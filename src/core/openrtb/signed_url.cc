@@ -13,7 +13,6 @@
 
 #include "base/hmac_sha256.h"
 #include "base/result.h"
-#include "openrtb/macros.h"
 
 namespace spillway::openrtb {
 
@@ -22,14 +21,32 @@ namespace {
 constexpr std::string_view kSignature = "&h=";
 constexpr size_t kSignatureBytes = 16;
 
+// Not percent-encoded: pages decode a whole URL and encode it again, which leaves "~" alone but not
+// every "%2F", and a signature is over the text.
+constexpr char kEscape = '~';
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
 void append_encoded(std::string& out, std::string_view text) {
-  out += percent_encoded(text.substr(0, kEventTextBytes));
+  for (const char c : text.substr(0, kEventTextBytes)) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += kEscape;
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 0xf];
+  }
 }
 
 std::optional<std::string> decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
+    if (text[i] != kEscape) {
       out += text[i];
       continue;
     }

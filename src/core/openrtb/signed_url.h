@@ -54,7 +54,8 @@ class EventSigner {
   EventSigner(std::string base, const std::vector<Key>& keys);
 
   /// Appends "base/event?type=win&a=…&h=…"; nothing in it needs escaping in JSON or HTML's
-  /// attributes beyond "&". Cost: about 2 us.
+  /// attributes beyond "&", and it is still itself after decodeURIComponent and encodeURI, as
+  /// Prebid.js does to a nurl. Cost: about 2 us.
   void append_url(std::string& out, const Event& event) const;
 
   /// Reads what follows the "?" of such a URL. The signature is compared in constant time, before

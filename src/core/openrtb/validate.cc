@@ -248,8 +248,11 @@ void RequestReader::strings(Key key, std::vector<std::string>& to) {
 
 void RequestReader::flags_and_lists() {
   out_.test = document_.integer(document_.find(root_, Key::test)) == 1;
-  const NodeId debug = document_.path(root_, Key::ext, Key::debug);
-  out_.debug = document_.is(debug, Kind::kTrue) || document_.integer(debug) == 1;
+  const NodeId ext = document_.find(root_, Key::ext);
+  for (const NodeId place : {ext, document_.find(ext, Key::prebid)}) {
+    const NodeId debug = document_.find(place, Key::debug);
+    out_.debug = out_.debug || document_.is(debug, Kind::kTrue) || document_.integer(debug) == 1;
+  }
   out_.cattax = document_.integer(document_.find(root_, Key::cattax)).value_or(1);
   strings(Key::badv, out_.badv);
   for (std::string& domain : out_.badv) {

@@ -81,7 +81,7 @@ struct RequestView {
   base::Duration tmax{};  ///< Zero when absent or 0.
   int at = 0;             ///< 0 when absent or 0; 1, 2.
   bool test = false;
-  bool debug = false;                      ///< ext.debug true or 1.
+  bool debug = false;                      ///< ext.debug or ext.prebid.debug true or 1.
   std::vector<base::Currency> currencies;  ///< request.cur, USD alone when absent or empty.
   bool currencies_given = false;           ///< request.cur names one.
   std::vector<std::string> badv;           ///< Lower case, no leading "www.".

@@ -28,6 +28,7 @@ struct Fold {
   uint64_t resets = 0;     ///< Of the bad ones.
   uint64_t slow = 0;       ///< Of the bad ones: slow answers and timeouts.
   uint64_t slow_only = 0;  ///< Of the slow ones: those that were no failure.
+  uint64_t over_p99 = 0;   ///< Of the good ones: over the p99 ceiling of classic rules.
   /// Bad calls one by one, in any order. May lack some when there were more than 32 a worker:
   /// the run rule does not judge such volumes.
   std::span<const BadCall> bads;

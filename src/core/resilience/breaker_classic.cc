@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/time.h"
 #include "resilience/breaker.h"
 #include "resilience/classic.h"
 #include "resilience/guard.h"
@@ -25,9 +26,11 @@ void Breaker::take_in_classic(const Fold& fold) {
     classic_->record(now_, call, static_cast<uint32_t>(count * classic_->size() / most));
   };
   const uint64_t slow_failures = fold.slow - fold.slow_only;
-  record(fold.good, {.calls = 1});
-  record(fold.slow_only, {.calls = 1, .slow = 1});
-  record(slow_failures, {.calls = 1, .failed = 1, .slow = 1});
+  record(fold.good - fold.over_p99, {.calls = 1});
+  record(fold.over_p99, {.calls = 1, .over_p99 = 1});
+  // The ceiling is no more than what is slow.
+  record(fold.slow_only, {.calls = 1, .slow = 1, .over_p99 = 1});
+  record(slow_failures, {.calls = 1, .failed = 1, .slow = 1, .over_p99 = 1});
   record(fold.bad - fold.slow + fold.overload, {.calls = 1, .failed = 1});
 }
 
@@ -43,14 +46,12 @@ std::optional<Move> Breaker::decide_classic(std::string_view fine, std::string_v
   }
   const ClassicTally seen = classic_->total();
   const Evidence evidence{.calls = seen.calls, .bad = std::max(seen.failed, seen.slow)};
-  const auto what = Sentence()
-                        .number(seen.failed)
-                        .text(" failed and ")
-                        .number(seen.slow)
-                        .text(" slow of ")
-                        .number(seen.calls)
-                        .text(" calls")
-                        .str();
+  Sentence counted;
+  counted.number(seen.failed).text(" failed and ").number(seen.slow).text(" slow");
+  if (settings_.classic.p99_ceiling > base::Duration{}) {
+    counted.text(" and ").number(seen.over_p99).text(" over the p99 ceiling");
+  }
+  const auto what = counted.text(" of ").number(seen.calls).text(" calls").str();
   if (says == ClassicWindow::Says::kTooBad) {
     return open(too_bad, evidence, what, After::kRelapse);
   }

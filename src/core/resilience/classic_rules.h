@@ -22,7 +22,8 @@ struct ClassicRules {
   double slow_rate = 1.0;
   /// A call that took longer is slow. [1 ms, 10 min].
   base::Duration slow = std::chrono::seconds(60);
-  /// Opens when the window's p99 is above; 0: no such rule. Not in resilience4j.
+  /// Opens when the window's p99 is above; 0: no such rule. In a Guard no more than `slow`. Not in
+  /// resilience4j. [1 ms, slow].
   base::Duration p99_ceiling{};
   /// Calls let through half-open. [1, 1 000]; a Guard takes 15 at most, one after the other.
   uint32_t half_open_calls = 10;

@@ -249,6 +249,13 @@ std::expected<Permit, Refusal> Guard::admit(uint32_t worker, const Attempt& atte
 void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant started, Instant now,
                                  Outcome outcome) {
   const Verdict verdict = verdict_of(outcome);
+  const bool slow = outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow;
+  if (slow && (now - started).count() <= only_over_p99_ns.load(kRelaxed)) {
+    shard.last_good_ns.store(now.time_since_epoch().count(), kRelaxed);
+    shard.good.add(terms.epoch);
+    shard.over_p99.add(terms.epoch);
+    return;
+  }
   if ((SPILLWAY_PLANTED(3) && verdict == Verdict::kBad) ||
       (SPILLWAY_PLANTED(6) && verdict == Verdict::kNeutral) ||
       (SPILLWAY_PLANTED(14) && verdict == Verdict::kGood)) {
@@ -264,11 +271,10 @@ void Guard::Body::record_trouble(Shard& shard, const Terms& terms, Instant start
       if (outcome == Outcome::kReset) {
         shard.resets.add(terms.epoch);
       }
-      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow) {
+      if (slow) {
         shard.slow_only.add(terms.epoch);
       }
-      if (outcome == Outcome::kSlow || outcome == Outcome::kCancelledSlow ||
-          outcome == Outcome::kTimeout) {
+      if (slow || outcome == Outcome::kTimeout) {
         shard.slow.add(terms.epoch);
       }
       if (outcome == Outcome::kTimeout) {

@@ -176,7 +176,10 @@ struct Peek {
   double admit_ratio = 1.0;  ///< Share of calls the state admits now: ramp step, 0 when open.
   int64_t in_flight = 0;     ///< Permits and Tails alive.
   uint32_t limit = 0;        ///< Of calls in flight, as it is now; 0: none.
-  base::Duration p50{};      ///< Frozen baselines; zero until enough latencies are known.
+  /// When the limiter was last shown a window, which it is once a second while there are calls;
+  /// time zero: never, or there is none.
+  base::Instant limit_judged{};
+  base::Duration p50{};  ///< Frozen baselines; zero until enough latencies are known.
   base::Duration p90{};
   base::Duration median_offered{};
   double baseline_bad_ratio = 0;

@@ -62,6 +62,7 @@ struct Read {
   uint64_t resets = 0;
   uint64_t slow = 0;
   uint64_t slow_only = 0;
+  uint64_t over_p99 = 0;
   uint64_t answers = 0;
   uint64_t silent = 0;
   uint64_t timeouts = 0;
@@ -109,7 +110,10 @@ struct Guard::Body {
   alignas(64) Slots slots;  ///< Of the limit.
   alignas(64) QpsContract qps;
   alignas(64) ProbeSlot probes;
-  std::atomic<int64_t> probe_needs_ns{0};   ///< A probe is offered at least this.
+  std::atomic<int64_t> probe_needs_ns{0};  ///< A probe is offered at least this.
+  /// Slow answers that took no longer are good ones over the p99 ceiling; negative: none are.
+  std::atomic<int64_t> only_over_p99_ns{-1};
+  std::atomic<int64_t> limit_judged_ns{0};  ///< When the limiter was last shown a window.
   std::atomic<bool> records_probes{false};  ///< A probe counts in the window too: classic rounds.
   std::atomic<int64_t> explored_ns;         ///< When the time-driven exploration last went.
   std::vector<Shard> shards;

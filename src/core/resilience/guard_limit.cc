@@ -41,6 +41,7 @@ void Guard::Body::make_limiter() {
     return;
   }
   limiter_kind = kind;
+  limit_judged_ns.store(0, kRelaxed);
   limiter = resilience::make_limiter({.algorithm = kind,
                                       .min = min,
                                       .max = max,
@@ -92,6 +93,7 @@ void Guard::Body::fold_limiter(base::Instant now) {
   }
   if (const auto window = limiter_window.close(now)) {
     limiter->observe(*window);
+    limit_judged_ns.store(now.time_since_epoch().count(), kRelaxed);
     publish_limit();
   }
 }

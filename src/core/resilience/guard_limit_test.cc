@@ -90,6 +90,22 @@ TEST(GuardLimit, AfterAnOpeningAQuarterOfTheLimitHoldsAndDoublesInFiveSecondsAtM
   EXPECT_LE(leaf.guard.peek().limit, 210U);
 }
 
+// L13: a limit that nothing moves any more is seen.
+TEST(GuardLimit, TellsWhenTheLimiterLastSawAWindow) {
+  Leaf leaf;
+  EXPECT_EQ(leaf.guard.peek().limit_judged, base::Instant{});
+  leaf.calls(30, Outcome::kOk);
+  const base::Instant judged = leaf.guard.peek().limit_judged;
+  EXPECT_LE(leaf.now - judged, 3s);
+  leaf.pass(1min);
+  EXPECT_LE(leaf.guard.peek().limit_judged - judged, 11s) << "there was nothing to judge";
+  leaf.calls(30, Outcome::kOk);
+  EXPECT_LE(leaf.now - leaf.guard.peek().limit_judged, 3s);
+  Leaf none({.limiter = Algorithm::kNone});
+  none.calls(30, Outcome::kOk);
+  EXPECT_EQ(none.guard.peek().limit_judged, base::Instant{});
+}
+
 TEST(GuardLimit, NoLimiterLeavesTheCapAndNoCapLeavesNoLimit) {
   EXPECT_EQ(Leaf({.max_in_flight = 64, .limiter = Algorithm::kNone}).guard.peek().limit, 64U);
   EXPECT_EQ(Leaf({.max_in_flight = 0}).guard.peek().limit, 0U);

@@ -84,7 +84,9 @@ Fold Guard::Body::fold_calls() {
   for (size_t i = 0; i < shards.size(); ++i) {
     Shard& shard = shards[i];
     Read& read = reads[i];
-    fold.good += news(read.good, shard.good.count(epoch));
+    const uint64_t good = news(read.good, shard.good.count(epoch));
+    fold.over_p99 += news_up_to(good, read.over_p99, shard.over_p99.count(epoch));
+    fold.good += good;
     fold.resets += news(read.resets, shard.resets.count(epoch));
     const uint64_t bad = news(read.bad, shard.bad.count(epoch));
     const uint64_t slow = news_up_to(bad, read.slow, shard.slow.count(epoch));
@@ -167,8 +169,11 @@ void Guard::Body::fold_latencies_of(const Shard& shard, Read& read) {
 void Guard::Body::publish_settings() {
   const Settings& settings = breaker.settings();
   const bool classic = settings.rules == Settings::Rules::kClassic;
-  const Duration floor = classic ? settings.classic.slow : settings.slow_floor;
-  const Duration ceiling = classic ? settings.classic.slow : settings.slow_ceiling;
+  const bool p99 = classic && settings.classic.p99_ceiling > Duration::zero();
+  const Duration late = p99 ? settings.classic.p99_ceiling : settings.classic.slow;
+  const Duration floor = classic ? late : settings.slow_floor;
+  const Duration ceiling = classic ? late : settings.slow_ceiling;
+  only_over_p99_ns.store(p99 ? settings.classic.slow.count() : -1, kRelaxed);
   published.slow_floor_ns.store(floor.count(), kRelaxed);
   published.slow_ceiling_ns.store(ceiling.count(), kRelaxed);
   make_limiter();
@@ -250,7 +255,8 @@ void Guard::Body::moved(const Move& move, Instant now, std::vector<Transition>& 
     probes.disarm(breaker.epoch());
   }
   for (Read& read : reads) {
-    read.good = read.bad = read.overload = read.resets = read.slow = read.slow_only = 0;
+    read.good = read.bad = read.overload = read.resets = read.slow = read.slow_only =
+        read.over_p99 = 0;
   }
   const bool was_open = move.from_state == State::kOpen || move.from_state == State::kHalfOpen;
   const bool back = breaker.state() == State::kRamping || breaker.state() == State::kClosed;
@@ -338,6 +344,7 @@ Peek Guard::peek() const {
     }
   }
   seen.limit = body.published.limit.load(kRelaxed);
+  seen.limit_judged = Instant(Duration(body.limit_judged_ns.load(kRelaxed)));
   seen.p50 = Duration(body.p50_ns.load(kRelaxed));
   seen.p90 = Duration(body.p90_ns.load(kRelaxed));
   seen.median_offered = Duration(body.median_offered_ns.load(kRelaxed));

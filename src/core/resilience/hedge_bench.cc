@@ -4,25 +4,14 @@
 
 #include "base/time.h"
 #include "resilience/hedge.h"
+#include "resilience/leaves_bench.h"
 #include "resilience/outcome.h"
 #include "resilience/retry_budget.h"
-
-// The floor is a clock read, which every caller pays anyway.
 
 namespace spillway::resilience {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr base::Instant kStart{1h};
-
-void hedge_floor_clock_read(benchmark::State& state) {
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(std::chrono::steady_clock::now());
-  }
-}
-
-BENCHMARK(hedge_floor_clock_read);
 
 /// Calls of 10 ms, ten thousand a second.
 void hedged_call_that_answers_in_time(benchmark::State& state) {

@@ -1,30 +1,16 @@
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
 #include <benchmark/benchmark.h>
 
 #include "base/time.h"
+#include "resilience/leaves_bench.h"
 #include "resilience/rate.h"
-
-// The floor is one relaxed increment of a word that all threads share.
 
 namespace spillway::resilience {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr base::Instant kStart{1h};
-
-alignas(64) std::atomic<uint64_t> shared_count;
-
-void rate_floor_relaxed_atomic_increment(benchmark::State& state) {
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(shared_count.fetch_add(1, std::memory_order_relaxed));
-  }
-}
-
-BENCHMARK(rate_floor_relaxed_atomic_increment)->ThreadRange(1, 2)->UseRealTime();
 
 void rate_take(benchmark::State& state, uint32_t qps) {
   static QpsContract contract;

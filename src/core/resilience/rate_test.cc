@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -99,6 +100,42 @@ TEST(QpsContract, TimeGoingBackGivesNothing) {
   EXPECT_FALSE(contract.take(kStart - 1s));
   EXPECT_FALSE(contract.take(kStart));
   EXPECT_TRUE(contract.take(kStart + 100ms));
+}
+
+TEST(QpsContract, WhatIsGivenBackCanBeTakenOnceMore) {
+  QpsContract contract;
+  contract.set_qps(100);
+  uint64_t burst = 0;
+  while (contract.take(kStart)) {
+    ++burst;
+  }
+  ASSERT_EQ(burst, 10U);
+  contract.give_back();
+  contract.give_back();
+  EXPECT_TRUE(contract.take(kStart));
+  EXPECT_TRUE(contract.take(kStart));
+  EXPECT_FALSE(contract.take(kStart));
+}
+
+TEST(QpsContract, ThreadsAtOneInstantShareTheBurstToTheLastCall) {
+  QpsContract contract;
+  contract.set_qps(10'000'000);
+  std::atomic<uint64_t> passed = 0;
+  std::latch together(4);
+  std::vector<std::jthread> threads;
+  threads.reserve(4);
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      uint64_t mine = 0;
+      together.arrive_and_wait();
+      for (int i = 0; i < 1'000'000; ++i) {
+        mine += contract.take(kStart) ? 1 : 0;
+      }
+      passed += mine;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(passed.load(), 1'000'000U);
 }
 
 TEST(QpsContract, ManyThreadsTogetherKeepItAndLoseNoCall) {

@@ -59,6 +59,9 @@ void check_classic(Checker& check, const ClassicRules& rules) {
   check.within("classic.failure_rate", rules.failure_rate, 0.001, 1);
   check.within("classic.slow_rate", rules.slow_rate, 0.001, 1);
   check.within("classic.slow", rules.slow, milliseconds(1), minutes(10));
+  if (rules.p99_ceiling != Duration::zero()) {
+    check.within("classic.p99_ceiling", rules.p99_ceiling, milliseconds(1), rules.slow);
+  }
   check.within("classic.half_open_calls", rules.half_open_calls, 1, 15);
   check.within("classic.open", rules.open, milliseconds(100), minutes(5));
   check.within("classic.open_growth", rules.open_growth, 1, 10);

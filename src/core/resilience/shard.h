@@ -129,6 +129,7 @@ struct alignas(64) Shard {
   EpochCounter resets;
   EpochCounter slow;           ///< Of the bad: slow ones and timeouts.
   EpochCounter slow_only;      ///< Of those: the ones that were no failure.
+  EpochCounter over_p99;       ///< Of the good: over the p99 ceiling of classic rules.
   base::Counter timeouts;      ///< Drops for the limiter: results of a passed epoch are none.
   base::Counter overloads;     ///< The same.
   base::Counter late_answers;  ///< Latencies that a Tail brought.

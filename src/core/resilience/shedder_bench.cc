@@ -4,24 +4,15 @@
 #include <benchmark/benchmark.h>
 
 #include "base/time.h"
+#include "resilience/leaves_bench.h"
 #include "resilience/shedder.h"
 
-// One decision a request; the floor is a clock read.
+// One decision a request.
 
 namespace spillway::resilience {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr base::Instant kStart{1h};
-
-void shed_floor_clock_read(benchmark::State& state) {
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(std::chrono::steady_clock::now());
-  }
-}
-
-BENCHMARK(shed_floor_clock_read);
 
 void decide(benchmark::State& state, base::Duration queue_age) {
   Shedder shedder(ShedSettings{});

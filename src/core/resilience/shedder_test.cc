@@ -265,6 +265,70 @@ TEST(Shedder, HardLimitsShedTheLastClassFirstAndLevelTwoAboveLevelOne) {
   EXPECT_EQ(aged(81ms, Criticality::kCriticalPlus), Shed::kLevel2);
 }
 
+TEST(Shedder, ALimitOfOneStillAdmitsOneOfEveryClass) {
+  Shedder shedder({.level1 = {.in_flight = 1, .queue_age = 30ms},
+                   .level2 = {.in_flight = 1, .queue_age = 80ms}});
+  for (size_t rank = 0; rank < kCriticalities; ++rank) {
+    const auto criticality = static_cast<Criticality>(rank);
+    EXPECT_EQ(shedder.decide(kStart, 0ms, 0, criticality).shed, Shed::kAdmit) << rank;
+    EXPECT_EQ(shedder.decide(kStart, 0ms, 1, criticality).shed, Shed::kLevel2) << rank;
+  }
+}
+
+/// A thousand requests a second that have all waited `age`, for `time` from `now` on.
+void queue_stands(Shedder& shedder, base::Instant& now, base::Duration age, base::Duration time) {
+  for (const base::Instant end = now + time; now < end; now += 1ms) {
+    shedder.decide(now, age, 1, Criticality::kSheddable);
+  }
+}
+
+TEST(Shedder, AQueueThatIsNoOlderThanTheTargetDoesNotStand) {
+  Shedder shedder(ShedSettings{});
+  base::Instant now = kStart;
+  queue_stands(shedder, now, 5ms, 2s);
+  queue_stands(shedder, now, 20ms, 1ms);
+  EXPECT_EQ(shedder.counters().admitted[3], 2001U);
+  queue_stands(shedder, now, 6ms, 300ms);
+  EXPECT_EQ(shedder.decide(now, 20ms, 1, Criticality::kSheddable).shed, Shed::kLevel1);
+}
+
+TEST(Shedder, ALongPauseEndsSheddingAndWhatItSaysToHedges) {
+  Shedder shedder(ShedSettings{});
+  base::Instant now = kStart;
+  queue_stands(shedder, now, 20ms, 2s);
+  ASSERT_EQ(shedder.level(), Shed::kLevel2);
+  now += 10s;
+  shedder.decide(now, 0ms, 1, Criticality::kSheddable);
+  EXPECT_EQ(shedder.level(), Shed::kAdmit);
+  EXPECT_EQ(shedder.decide(now, 20ms, 1, Criticality::kSheddable).shed, Shed::kAdmit)
+      << "as many windows with an empty queue as the pause was long";
+}
+
+TEST(Shedder, TheLevelIsTheHighestOfThisWindowAndTheOneBefore) {
+  Shedder shedder(ShedSettings{});
+  EXPECT_EQ(shedder.level(), Shed::kAdmit);
+  shedder.decide(kStart, 81ms, 1, Criticality::kCriticalPlus);
+  EXPECT_EQ(shedder.level(), Shed::kLevel2);
+  shedder.decide(kStart + 1ms, 31ms, 1, Criticality::kCriticalPlus);
+  EXPECT_EQ(shedder.level(), Shed::kLevel2) << "a lower one does not take it back";
+  shedder.decide(kStart + 101ms, 0ms, 1, Criticality::kCriticalPlus);
+  EXPECT_EQ(shedder.level(), Shed::kLevel2) << "the window before";
+  shedder.decide(kStart + 202ms, 0ms, 1, Criticality::kCriticalPlus);
+  EXPECT_EQ(shedder.level(), Shed::kAdmit);
+}
+
+TEST(Shedder, ATimeThatGoesBackHidesNoStandingQueue) {
+  Shedder shedder(ShedSettings{});
+  base::Instant now = kStart;
+  uint64_t shed = 0;
+  for (const base::Instant end = now + 2s; now < end; now += 1ms) {
+    const auto decision = shedder.decide(now, 20ms, 1, Criticality::kSheddable);
+    shed += decision.shed == Shed::kAdmit ? 0 : 1;
+    shedder.decide(now - 50ms, 20ms, 1, Criticality::kSheddable);
+  }
+  EXPECT_GT(shed, 1500U);
+}
+
 TEST(Shedder, EveryDecisionIsCountedOnceWithItsReasonAndTimeGoingBackIsSafe) {
   base::Rng rng(7);
   Shedder shedder(ShedSettings{});

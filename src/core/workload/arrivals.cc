@@ -1,9 +1,9 @@
 #include "workload/arrivals.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/rng.h"
 #include "base/time.h"
@@ -12,39 +12,52 @@ namespace spillway::workload {
 
 namespace {
 
-constexpr double kNanosPerSecond = 1e9;
+/// Of an arrival: what rounding may take from a count before it is one arrival less.
+constexpr double kRounding = 1e-9;
 
 }  // namespace
 
-Arrivals::Arrivals(const ArrivalSettings& settings, base::Instant start, uint64_t seed)
-    : settings_(settings), start_(start), rng_(seed) {
-  if (settings_.kind == ArrivalSettings::Kind::kPoisson) {
-    pop();
-    taken_ = 0;
+Arrivals::Arrivals(ArrivalSettings settings, base::Instant start, uint64_t seed,
+                   ArrivalStripe stripe)
+    : settings_(std::move(settings)), start_(start), rng_(seed), stripe_(stripe) {
+  if (settings_.poisson) {
+    count_ = -std::log(1.0 - rng_.uniform());
   }
+  for (uint64_t i = 0; i < stripe_.index; ++i) {
+    step();
+  }
+  find_offset();
 }
 
 std::optional<base::Instant> Arrivals::next() const {
-  if (offset_ >= settings_.duration) {
-    return std::nullopt;
+  return over_ ? std::nullopt : std::optional(start_ + offset_);
+}
+
+/// To the next arrival of the whole schedule.
+void Arrivals::step() {
+  ++number_;
+  count_ =
+      settings_.poisson ? count_ - std::log(1.0 - rng_.uniform()) : static_cast<double>(number_);
+}
+
+void Arrivals::find_offset() {
+  const double whole = settings_.profile.expected();
+  over_ = count_ >= whole * (1 - kRounding) - kRounding;
+  if (!over_) {
+    offset_ = settings_.profile.when(count_);
   }
-  return start_ + offset_;
 }
 
 void Arrivals::pop() {
   ++taken_;
-  if (settings_.kind == ArrivalSettings::Kind::kConstant) {
-    offset_ = base::Duration(
-        static_cast<int64_t>(static_cast<double>(taken_) * kNanosPerSecond / settings_.rate));
-    return;
+  for (uint64_t i = 0; i < stripe_.of; ++i) {
+    step();
   }
-  const double gap = -std::log(1.0 - rng_.uniform()) * kNanosPerSecond / settings_.rate;
-  offset_ += base::Duration(static_cast<int64_t>(gap));
+  find_offset();
 }
 
 uint64_t Arrivals::expected(const ArrivalSettings& settings) {
-  return static_cast<uint64_t>(
-      std::ceil(std::chrono::duration<double>(settings.duration).count() * settings.rate - 1e-9));
+  return static_cast<uint64_t>(std::ceil(settings.profile.expected() * (1 - kRounding)));
 }
 
 }  // namespace spillway::workload

@@ -5,25 +5,38 @@
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "workload/rate_profile.h"
 
 namespace spillway::workload {
 
 /// When requests are due, whatever the server does: an open model.
 struct ArrivalSettings {
-  enum class Kind : uint8_t { kConstant, kPoisson };
-  Kind kind = Kind::kConstant;
-  double rate = 100;          ///< Arrivals a second, (0, 1 000 000].
-  base::Duration duration{};  ///< Arrivals are due in [start, start + duration).
+  RateProfile profile;
+  bool poisson = false;  ///< Exponential gaps around the profile instead of even ones.
 };
 
-/// The schedule as a stream. Constant arrivals are computed from their number, so that the rate
-/// holds over any length. One thread owns it; constant memory.
+/// One worker's share of a schedule: arrivals `index`, `index + of`, and so on.
+struct ArrivalStripe {
+  uint64_t index = 0;
+  uint64_t of = 1;
+};
+
+/// The schedule as a stream. Arrival n is due when the profile has asked for n (for Poisson: for
+/// the sum of n exponential draws), computed from the number, so that the rate holds over any
+/// length. The stripes of one seed together are the whole schedule. One thread owns it; constant
+/// memory.
+///
+/// Source: Çinlar, "Introduction to Stochastic Processes", 1975, 4.7: time change of a Poisson
+/// process.
 class Arrivals {
  public:
-  Arrivals(const ArrivalSettings& settings, base::Instant start, uint64_t seed);
+  Arrivals(ArrivalSettings settings, base::Instant start, uint64_t seed, ArrivalStripe stripe = {});
 
   /// When the next request is due; nullopt when the schedule is over.
   [[nodiscard]] std::optional<base::Instant> next() const;
+
+  /// The number of the next request in the whole schedule, from 0.
+  [[nodiscard]] uint64_t number() const { return number_; }
 
   /// Takes it.
   void pop();
@@ -35,11 +48,18 @@ class Arrivals {
   [[nodiscard]] static uint64_t expected(const ArrivalSettings& settings);
 
  private:
+  void step();
+  void find_offset();
+
   ArrivalSettings settings_;
   base::Instant start_;
   base::Rng rng_;
+  ArrivalStripe stripe_;
+  double count_ = 0;  ///< Where the next arrival lies in the profile's count.
   base::Duration offset_{};
+  uint64_t number_ = 0;
   uint64_t taken_ = 0;
+  bool over_ = false;
 };
 
 }  // namespace spillway::workload

@@ -97,9 +97,8 @@ void append_creative(std::string& out, const openrtb::Document& request, NodeId 
     markup = vast_of(host, R"(type="audio/mpeg")");
   } else {
     mtype = 4;
-    markup = R"({"native":{"ver":"1.2","assets":[{"id":1,"title":{"text":"Fake"}}],)"
-             R"("link":{"url":"https://)" +
-             std::string(host) + R"(/click"}}})";
+    markup = R"({"ver":"1.2","assets":[{"id":1,"title":{"text":"Fake"}}],"link":{"url":"https://)" +
+             std::string(host) + R"(/click"}})";
   }
   out += R"(,"mtype":)" + std::to_string(mtype);
   append_size(out, size);
@@ -206,11 +205,25 @@ bool Bidding::append_bid(std::string& out, NodeId imp, uint64_t serial, Spoil sp
   base::append_micros(out, price);
   out += R"(,"crid":"c1","cid":"1","adomain":[)";
   openrtb::append_json_string(out, host);
-  out += R"(],"nurl":)";
-  openrtb::append_json_string(out, "https://" + host + "/win?p=${AUCTION_PRICE}");
+  out += ']';
+  append_notices(out, host);
   append_creative(out, document_, imp, host);
   out += '}';
   return true;
+}
+
+void Bidding::append_notices(std::string& out, const std::string& host) const {
+  const bool is_real = !style_.notice_url.empty();
+  const std::string base = is_real ? style_.notice_url : "https://" + host;
+  const std::string bid = is_real ? "i=${AUCTION_IMP_ID}&" : "";
+  out += R"(,"nurl":)";
+  openrtb::append_json_string(out, base + "/win?" + bid + "p=${AUCTION_PRICE}");
+  if (is_real) {
+    out += R"(,"burl":)";
+    openrtb::append_json_string(out, base + "/bill?" + bid + "p=${AUCTION_PRICE}");
+    out += R"(,"lurl":)";
+    openrtb::append_json_string(out, base + "/loss?" + bid + "l=${AUCTION_LOSS}");
+  }
 }
 
 BidAnswer Bidding::no_bid(NodeId id) const {

@@ -44,6 +44,9 @@ struct BidStyle {
   double bid_ratio = 0.5;    ///< Of requests it wants to bid on, [0, 1].
   Price price;
   NoBidSpelling nobid = NoBidSpelling::k204;
+  /// What nurl, burl and lurl begin with, "/win", "/bill" or "/loss" behind it; empty: a nurl on a
+  /// host of no one, and nothing else.
+  std::string notice_url = {};
 };
 
 [[nodiscard]] std::vector<Problem> validate(const BidStyle& style);
@@ -83,6 +86,7 @@ class Bidding {
  private:
   bool append_bid(std::string& out, openrtb::NodeId imp, uint64_t serial, Spoil spoil,
                   base::Rng& rng) const;
+  void append_notices(std::string& out, const std::string& host) const;
   [[nodiscard]] BidAnswer no_bid(openrtb::NodeId id) const;
 
   BidStyle style_;

@@ -1,140 +1,112 @@
 #include "workload/corpus.h"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/decimal.h"
+#include "base/assert.h"
+#include "base/hash.h"
 #include "base/rng.h"
+#include "openrtb/document.h"
+#include "openrtb/keys.h"
+#include "openrtb/padded.h"
+#include "workload/money_per_time.h"
+#include "workload/request_template.h"
 
 namespace spillway::workload {
 
 namespace {
 
-using Media = Corpus::Media;
+using openrtb::Key;
 
-constexpr std::array<std::pair<int, int>, 6> kSizes = {
-    {{300, 250}, {728, 90}, {320, 50}, {160, 600}, {970, 250}, {300, 600}}};
-constexpr std::array<std::string_view, 6> kCountries = {"USA", "DEU", "GBR", "FRA", "JPN", "BRA"};
-
-std::string quoted_number(std::string_view name, uint64_t value) {
-  return R"(")" + std::string(name) + std::to_string(value) + R"(")";
+/// What an imp offers first, as far as it says.
+Corpus::Media media_of(const openrtb::Document& document, openrtb::NodeId imp) {
+  if (document.find(imp, Key::banner) != openrtb::kAbsent) {
+    return Corpus::Media::kBanner;
+  }
+  if (document.find(imp, Key::video) != openrtb::kAbsent) {
+    return Corpus::Media::kVideo;
+  }
+  if (document.find(imp, Key::native) != openrtb::kAbsent) {
+    return Corpus::Media::kNative;
+  }
+  return document.find(imp, Key::audio) != openrtb::kAbsent ? Corpus::Media::kAudio
+                                                            : Corpus::Media::kBanner;
 }
 
-std::string banner(base::Rng& rng) {
-  const auto [w, h] = kSizes[rng.below(kSizes.size())];
-  const std::string size = R"("w":)" + std::to_string(w) + R"(,"h":)" + std::to_string(h);
-  std::string out = R"("banner":{"format":[{)" + size + "}]";
-  if (rng.uniform() < 0.5) {
-    out += "," + size;
+Corpus::Item item_of(std::string text, bool gzip, openrtb::Document& document) {
+  uint32_t tmax_ms = 0;
+  auto media = Corpus::Media::kBanner;
+  {
+    const openrtb::Padded padded(text);
+    if (document.walk(padded.view())) {
+      const auto tmax = document.integer(document.find(document.root(), Key::tmax)).value_or(0);
+      tmax_ms =
+          tmax > 0 && tmax <= std::numeric_limits<int32_t>::max() ? static_cast<uint32_t>(tmax) : 0;
+      media = media_of(document, document.first_child(document.find(document.root(), Key::imp)));
+    }
   }
-  return out + R"(,"pos":)" + std::to_string(rng.below(4)) + "}";
-}
-
-std::string media_object(Media media, base::Rng& rng) {
-  switch (media) {
-    case Media::kBanner:
-      return banner(rng);
-    case Media::kVideo:
-      return R"("video":{"mimes":["video/mp4"],"minduration":5,"maxduration":30,)"
-             R"("protocols":[2,3,5,6],"w":640,"h":360,"linearity":1,"plcmt":1})";
-    case Media::kNative:
-      return R"("native":{"request":"{\"ver\":\"1.2\",\"assets\":[{\"id\":1,\"required\":1,)"
-             R"(\"title\":{\"len\":90}}]}","ver":"1.2"})";
-    case Media::kAudio:
-      return R"("audio":{"mimes":["audio/mpeg"],"minduration":5,"maxduration":30})";
-  }
-  return "";
-}
-
-Media draw_media(const CorpusSettings& settings, base::Rng& rng) {
-  const double draw = rng.uniform();
-  if (draw < settings.video_ratio) {
-    return Media::kVideo;
-  }
-  if (draw < settings.video_ratio + settings.native_ratio) {
-    return Media::kNative;
-  }
-  return draw < settings.video_ratio + settings.native_ratio + settings.audio_ratio
-             ? Media::kAudio
-             : Media::kBanner;
-}
-
-std::string imp(const CorpusSettings& settings, size_t number, Media media, base::Rng& rng) {
-  std::string out = R"({"id":")" + std::to_string(number) + R"(",)" + media_object(media, rng);
-  out += R"(,"tagid":)" + quoted_number("slot-", rng.below(40)) + R"(,"secure":1)";
-  if (rng.uniform() >= settings.no_floor_ratio) {
-    const auto width =
-        static_cast<uint64_t>(settings.floor_high.micros - settings.floor_low.micros);
-    // Whole cents, as publishers set them.
-    const int64_t floor = settings.floor_low.micros + static_cast<int64_t>(rng.below(width + 1));
-    out += R"(,"bidfloor":)";
-    base::append_micros(out, floor / 10'000 * 10'000);
-    out += R"(,"bidfloorcur":"USD")";
-  }
-  return out + "}";
-}
-
-std::string inventory(const CorpusSettings& settings, base::Rng& rng) {
-  const uint64_t publisher = rng.below(settings.publishers);
-  const std::string owner =
-      R"("publisher":{"id":)" + quoted_number("pub-", publisher) + R"(},"cat":["IAB12"]})";
-  if (rng.uniform() < settings.app_ratio) {
-    return R"("app":{"id":)" + quoted_number("app-", publisher) + R"(,"bundle":"example.app)" +
-           std::to_string(publisher) + R"(","name":"Example",)" + owner;
-  }
-  const std::string domain = "site" + std::to_string(publisher) + ".example";
-  return R"("site":{"id":)" + quoted_number("site-", publisher) + R"(,"domain":")" + domain +
-         R"(","page":"https://)" + domain + "/article/" + std::to_string(rng.below(1000)) +
-         R"(",)" + owner;
-}
-
-std::string device(base::Rng& rng) {
-  std::string out =
-      R"("device":{"ua":"Mozilla/5.0 (X11; Linux x86_64) Example/1.0","ip":"192.0.2.)";
-  out += std::to_string(rng.below(255)) + R"(","devicetype":)" + std::to_string(1 + rng.below(7));
-  out += R"(,"os":"Linux","language":"en","geo":{"country":")";
-  out += kCountries[rng.below(kCountries.size())];
-  return out + R"("}})";
-}
-
-Corpus::Item item(const CorpusSettings& settings, base::Rng& rng) {
-  Corpus::Item made;
-  made.media = draw_media(settings, rng);
-  made.tmax_ms = settings.tmax_ms[rng.below(settings.tmax_ms.size())];
-  made.head = R"({"id":")";
-  made.tail = R"(","at":1,"cur":["USD"],"tmax":)" + std::to_string(made.tmax_ms) + R"(,"imp":[)";
-  made.tail += imp(settings, 1, made.media, rng);
-  if (rng.uniform() < settings.two_imps_ratio) {
-    made.tail += "," + imp(settings, 2, Media::kBanner, rng);
-  }
-  made.tail += "]," + inventory(settings, rng) + "," + device(rng);
-  made.tail += R"(,"user":{"id":)" + quoted_number("u-", rng.below(100'000)) + "}";
-  if (rng.uniform() < 0.3) {
-    made.tail += R"(,"bcat":["IAB25","IAB26"],"badv":["blocked.example"])";
-  }
-  made.tail += R"(,"source":{"fd":0,"tid":)" + quoted_number("t-", rng.next()) + "}}";
-  return made;
+  RequestTemplate request(std::move(text), document, {});
+  const bool valid = request.well_formed();
+  return {.request = std::move(request),
+          .tmax_ms = tmax_ms,
+          .media = media,
+          .gzip = gzip,
+          .valid = valid};
 }
 
 }  // namespace
 
-Corpus Corpus::generate(const CorpusSettings& settings) {
-  Corpus corpus;
+CorpusSettings honest_bidder_settings(uint64_t seed) {
+  return {.seed = seed,
+          .requests = 4096,
+          .imps_max = 8,
+          .publishers = 500,
+          .deals_ratio = 0.15,
+          .consent_ratio = 0.3,
+          .gzip_ratio = 0.2,
+          .invalid_ratio = 0.1,
+          .users = 10'000'000};
+}
+
+uint64_t UserLaw::user(double draw) const {
+  const double power = 1 - exponent;
+  const double top = std::pow(static_cast<double>(users), power);
+  const double value = std::pow(1 + draw * (top - 1), 1 / power);
+  return std::clamp<uint64_t>(static_cast<uint64_t>(value), 1, users);
+}
+
+Corpus::Corpus(std::vector<Item> items, UserLaw law, uint64_t seed)
+    : items_(std::move(items)), law_(law), seed_(seed) {
+  SPILLWAY_ASSERT(!items_.empty());
+  const auto packed =
+      std::count_if(items_.begin(), items_.end(), [](const Item& item) { return item.gzip; });
+  gzip_ratio_ = static_cast<double>(packed) / static_cast<double>(items_.size());
+}
+
+Corpus Corpus::from_texts(const std::vector<std::string>& texts, const TextSettings& settings) {
+  openrtb::Document document;
   base::Rng rng(settings.seed);
-  corpus.items_.reserve(settings.requests);
-  for (uint32_t i = 0; i < settings.requests; ++i) {
-    corpus.items_.push_back(item(settings, rng));
+  std::vector<Item> items;
+  items.reserve(texts.size());
+  for (const std::string& text : texts) {
+    items.push_back(item_of(money_per_time_rescaled(text, settings.time_scale, document),
+                            rng.uniform() < settings.gzip_ratio, document));
   }
-  return corpus;
+  return {std::move(items), {}, settings.seed};
+}
+
+uint64_t Corpus::user(uint64_t number) const {
+  return law_.user(base::unit(base::combine64(seed_, number)));
 }
 
 std::string Corpus::bytes(uint64_t index, std::string_view id) const {
-  const Item& request = at(index);
-  return request.head + std::string(id) + request.tail;
+  return at(index).request.bytes({.id = id, .tid = id, .seconds = "0", .millis = "0", .user = id});
 }
 
 }  // namespace spillway::workload

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/call_result.h"
-#include "base/time.h"
+#include "base/counter.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 
@@ -16,6 +16,10 @@ namespace {
 
 using openrtb::Key;
 using openrtb::Kind;
+
+double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 }  // namespace
 
@@ -87,25 +91,48 @@ Ending ending_of(const base::CallResult& result) {
 }
 
 void Tally::record(const Sample& sample) {
-  const base::Duration lag = sample.sent - sample.due;
-  lag_.record(lag);
-  if (lag > late_after_) {
+  lag_.record(sample.lag());
+  if (sample.lag() > late_after_) {
     late_.add();
   }
-  const base::Duration latency = sample.ended - sample.due;
-  all_.record(latency);
-  by_ending_[static_cast<size_t>(sample.ending)].record(latency);
+  ended_.add();
+  all_.record(sample.latency());
+  by_ending_[static_cast<size_t>(sample.ending)].record(sample.latency());
   answers_[static_cast<size_t>(sample.answer)].add();
-  if (sample.status != 0) {
-    ++statuses_[sample.status];
+  failed_.add(sample.failed() ? 1 : 0);
+  over_tmax_.add(sample.over_tmax() ? 1 : 0);
+  broken_.add(sample.valid ? 0 : 1);
+  if (sample.status != 0 && sample.status < kStatuses) {
+    statuses_[sample.status].add();
   }
 }
 
-double Tally::missed_ratio() const {
-  const uint64_t offered = offered_.value();
-  return offered == 0
-             ? 0
-             : static_cast<double>(late_.value() + dropped_.value()) / static_cast<double>(offered);
+void Tally::merge(const Tally& other) {
+  const auto add = [](base::Counter& to, const base::Counter& from) { to.add(from.value()); };
+  add(offered_, other.offered_);
+  add(dropped_, other.dropped_);
+  add(late_, other.late_);
+  add(ended_, other.ended_);
+  add(failed_, other.failed_);
+  add(over_tmax_, other.over_tmax_);
+  add(broken_, other.broken_);
+  for (size_t i = 0; i < kAnswerKinds; ++i) {
+    add(answers_[i], other.answers_[i]);
+  }
+  for (size_t i = 0; i < kStatuses; ++i) {
+    add(statuses_[i], other.statuses_[i]);
+  }
+  all_.merge(other.all_);
+  lag_.merge(other.lag_);
+  for (size_t i = 0; i < kEndings; ++i) {
+    by_ending_[i].merge(other.by_ending_[i]);
+  }
 }
+
+double Tally::missed_ratio() const { return share(late() + dropped(), offered()); }
+
+double Tally::error_ratio() const { return share(failed(), ended()); }
+
+double Tally::bid_ratio() const { return share(answers(AnswerKind::kBid), ended()); }
 
 }  // namespace spillway::workload

@@ -3,13 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string_view>
 
 #include "base/call_result.h"
-#include "base/histogram.h"
+#include "base/counter.h"
 #include "base/time.h"
 #include "openrtb/document.h"
+#include "workload/latency_histogram.h"
 
 namespace spillway::workload {
 
@@ -48,6 +48,22 @@ struct Sample {
   uint16_t status = 0;
   Ending ending = Ending::kOther;
   AnswerKind answer = AnswerKind::kNone;
+  base::Duration tmax{};  ///< What the request allowed; zero: it did not say.
+  bool valid = true;      ///< False: broken on purpose, a 4xx is the right answer.
+
+  /// No 2xx or 3xx, nor a 4xx that was wanted.
+  [[nodiscard]] bool failed() const {
+    return ending != Ending::k2xx && ending != Ending::k3xx && (valid || ending != Ending::k4xx);
+  }
+
+  [[nodiscard]] base::Duration latency() const { return ended - due; }
+
+  [[nodiscard]] base::Duration lag() const { return sent - due; }
+
+  /// No whole answer within tmax of the sending: the server's miss, whatever our own lag.
+  [[nodiscard]] bool over_tmax() const {
+    return tmax > base::Duration::zero() && (status == 0 || ended - sent > tmax);
+  }
 };
 
 /// The statistics of a run. Latency counts from when the request was due, not from when it could be
@@ -55,12 +71,20 @@ struct Sample {
 /// percentiles with the time they took. Arrivals that were never sent have no latency; they are
 /// counted, reported first, and fail the run.
 ///
-/// One writer, any number of readers of histograms and counters.
+/// One writer, any number of readers. About 140 KiB.
 /// Source: Tene, "How NOT to Measure Latency" (coordinated omission).
 class Tally {
  public:
+  static constexpr size_t kStatuses = 1000;
+
   /// A request sent later than `late_after` its due time is late.
   explicit Tally(base::Duration late_after) : late_after_(late_after) {}
+
+  ~Tally() = default;
+
+  Tally(const Tally& other) : late_after_(other.late_after_) { merge(other); }
+
+  Tally& operator=(const Tally&) = delete;
 
   /// An arrival came due.
   void offer() { offered_.add(); }
@@ -71,41 +95,53 @@ class Tally {
   /// A sent request has ended, however it did.
   void record(const Sample& sample);
 
+  /// Adds another's: for sums over workers, made in a private copy.
+  void merge(const Tally& other);
+
   [[nodiscard]] uint64_t offered() const { return offered_.value(); }
 
   [[nodiscard]] uint64_t dropped() const { return dropped_.value(); }
 
   [[nodiscard]] uint64_t late() const { return late_.value(); }
 
-  [[nodiscard]] uint64_t ended() const { return all_.total(); }
+  [[nodiscard]] uint64_t ended() const { return ended_.value(); }
+
+  /// Of the ended: Sample::failed, Sample::over_tmax, and those broken on purpose.
+  [[nodiscard]] uint64_t failed() const { return failed_.value(); }
+
+  [[nodiscard]] uint64_t over_tmax() const { return over_tmax_.value(); }
+
+  [[nodiscard]] uint64_t broken() const { return broken_.value(); }
 
   [[nodiscard]] uint64_t answers(AnswerKind kind) const {
     return answers_[static_cast<size_t>(kind)].value();
   }
 
-  /// (late + dropped) / offered; 0 before the first.
+  /// (late + dropped) / offered, failed / ended, bids / ended; 0 before the first.
   [[nodiscard]] double missed_ratio() const;
+  [[nodiscard]] double error_ratio() const;
+  [[nodiscard]] double bid_ratio() const;
 
   /// From due to end: all, and by class.
-  [[nodiscard]] const base::Histogram& latency() const { return all_; }
+  [[nodiscard]] const LatencyHistogram& latency() const { return all_; }
 
-  [[nodiscard]] const base::Histogram& latency(Ending ending) const {
+  [[nodiscard]] const LatencyHistogram& latency(Ending ending) const {
     return by_ending_[static_cast<size_t>(ending)];
   }
 
   /// From due to sent: what the generator itself was late by.
-  [[nodiscard]] const base::Histogram& lag() const { return lag_; }
+  [[nodiscard]] const LatencyHistogram& lag() const { return lag_; }
 
-  /// Whole answers by HTTP status. Same thread as record() only.
-  [[nodiscard]] const std::map<uint16_t, uint64_t>& statuses() const { return statuses_; }
+  /// Whole answers of an HTTP status; requires status < kStatuses.
+  [[nodiscard]] uint64_t status(size_t status) const { return statuses_[status].value(); }
 
  private:
   base::Duration late_after_;
-  base::Counter offered_, dropped_, late_;
+  base::Counter offered_, dropped_, late_, ended_, failed_, over_tmax_, broken_;
   std::array<base::Counter, kAnswerKinds> answers_;
-  base::Histogram all_, lag_;
-  std::array<base::Histogram, kEndings> by_ending_;
-  std::map<uint16_t, uint64_t> statuses_;
+  LatencyHistogram all_, lag_;
+  std::array<LatencyHistogram, kEndings> by_ending_;
+  std::array<base::Counter, kStatuses> statuses_;
 };
 
 }  // namespace spillway::workload

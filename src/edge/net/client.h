@@ -45,6 +45,8 @@ struct TargetSettings {
   /// the time that the call it was begun for had for connecting, within [250 ms, 2 s]: a black hole
   /// holds a place no longer, and a peer a little slower than that deadline still gets connected.
   size_t max_handshakes = 8;
+  size_t max_waiting = 64;  ///< Calls that may wait for handshakes begun for others.
+  bool keep_alive = true;   ///< False: every call goes out on a connection of its own.
   size_t header_bytes = 16 * 1024;
   size_t answer_bytes = 1024 * 1024;                       ///< Cap on the body.
   base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a

@@ -44,7 +44,7 @@ ClientConnection::ClientConnection(ClientTarget& target, const SocketAddress& ad
       core_(target.core),
       stream_(new_socket(address.storage.ss_family)),
       address_key_(address.key()),
-      requests_left_(std::numeric_limits<uint32_t>::max()),
+      requests_left_(target.settings.keep_alive ? std::numeric_limits<uint32_t>::max() : 1),
       idle_timeout_(target.settings.idle_timeout),
       parser_(HttpParser::Kind::kResponse) {}
 

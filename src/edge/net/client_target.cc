@@ -26,7 +26,6 @@ namespace {
 using base::CallError;
 using base::CallPhase;
 
-constexpr size_t kWaitingCalls = 64;
 constexpr base::Duration kAddressBackoff = std::chrono::seconds(1);
 constexpr base::Duration kFailedLookUpRetry = std::chrono::seconds(1);
 
@@ -185,7 +184,7 @@ void ClientTarget::wait_or_refuse(Call& call) {
     return;
   }
   const bool room = connections_.size() < settings.max_connections;
-  if (!(room && waiting_.size() < kWaitingCalls) && waiting_.size() >= connecting_) {
+  if (!(room && waiting_.size() < settings.max_waiting) && waiting_.size() >= connecting_) {
     refuse(call, CallError::kNoConnection, CallPhase::kNotSent);
     return;
   }

@@ -24,7 +24,7 @@ namespace spillway::net {
 /// A call takes the idle connection used last. Without one, a connection is opened while
 /// max_connections and max_handshakes allow, and the call waits in a FIFO for whichever connection
 /// is free first. With all connections in use it is refused at once; behind busy handshakes at
-/// most 64 calls wait.
+/// most max_waiting calls wait.
 ///
 /// With a HostChoice that says where each call goes first: to an idle connection there, else to one
 /// elsewhere while a connection there is opened for the next. Connections to an address that may

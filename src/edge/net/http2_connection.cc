@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,9 @@ void Http2Connection::open(std::string_view read) {
   busy_ = true;
   for (; !dead_ && !read.empty(); read.remove_prefix(std::min(kRead, read.size()))) {
     take(read.substr(0, kRead));
+  }
+  if (worker_.shared.closed_at.load(std::memory_order_relaxed) != base::kNever) {
+    session_->drain();  // it was hurried before it was HTTP/2
   }
   flush();
 }

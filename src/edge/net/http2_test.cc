@@ -290,6 +290,21 @@ TEST_F(Http2Test, DrainingSaysSoTwiceAndAnswersWhatWasSentBefore) {
   EXPECT_EQ(counters().answers.value(), 2U);
 }
 
+TEST_F(Http2Test, AConnectionThatTurnsOutToBeHttp2InADrainDrains) {
+  open();
+  RawSocket socket = RawSocket::to(port());
+  socket.send(kPreface.substr(0, 10));
+  ASSERT_TRUE(eventually([&] { return counters().received_bytes.value() == 10; }));
+  server_->stop_accepting();
+  socket.send(std::string(kPreface.substr(10)) + testing::frame(NGHTTP2_SETTINGS, 0, 0, {}) +
+              testing::frame(NGHTTP2_HEADERS, testing::kEndHeaders | testing::kEndStream, 1,
+                             testing::block("/")));
+  std::string answer = socket.receive_all();
+  EXPECT_FALSE(socket.timed_out());
+  EXPECT_EQ(codes_in(answer), "goaway:0 goaway:0");
+  EXPECT_EQ(counters().answers.value(), 1U);
+}
+
 TEST_F(Http2Test, AnAnswerThatClosesEndsTheConnectionGracefully) {
   custom_ = [](const Request& request, Reply& reply) {
     if (request.path() == "/last") {

@@ -191,7 +191,7 @@ bool HttpParser::read_plain_head(size_t size) {
     }
   }
   at += 2;
-  const bool framed = kind_ == Kind::kRequest || saw_length_ != bodyless(status_);
+  const bool framed = kind_ == Kind::kRequest ? saw_host_ : saw_length_ != bodyless(status_);
   const auto head = static_cast<size_t>(at - message_);
   if (!framed || head > limits_.header_bytes || plain_length_ > limits_.body_bytes) {
     return false;

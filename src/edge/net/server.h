@@ -43,6 +43,9 @@ struct ListenerSettings {
   /// PROXY header and TLS handshake together.
   base::Duration handshake_timeout = std::chrono::seconds(5);
   size_t handshakes = 256;  ///< Under way at once, of a worker. Over: closed.
+  /// Refusals of the server itself name the caller's Origin, as the handler's answers do for
+  /// themselves: without it the page could not read the status.
+  bool names_origin = false;
   bool gzip = true;  ///< Compressed bodies are inflated, answers over 1 KiB compressed if accepted.
   /// Plain: for callers that begin with HTTP/2's preface (prior knowledge; no Upgrade). Over TLS:
   /// for those that agreed on "h2", so `tls` must offer it too.

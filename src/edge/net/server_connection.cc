@@ -288,6 +288,15 @@ void ServerConnection::refuse(ParseError error) {
 
 /// Answers what is no request for the handler, in its turn, and reads no more.
 void ServerConnection::refuse(uint16_t status) {
+  Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
+  if (worker_.shared.listener.names_origin && in_message_) {
+    const auto origin = parser_.header(in_.data() + begin_, "Origin");
+    if (!origin.empty()) {
+      response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+      response.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+      response.headers.emplace_back("Vary", "Origin");
+    }
+  }
   drop_input();
   no_more_requests_ = true;
   wants_continue_ = false;
@@ -298,7 +307,6 @@ void ServerConnection::refuse(uint16_t status) {
   (last_ != nullptr ? last_->behind : first_) = &pending;
   last_ = &pending;
   ++queued_;
-  Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
   response.body = std::string(reason_phrase(status)) + "\n";
   response.close = true;
   answer(pending, std::move(response));

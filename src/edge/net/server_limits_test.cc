@@ -65,6 +65,22 @@ TEST_F(ServerLimitsTest, TooLargeHeadersAndBodiesAreRefusedAndTheAnswerArrives) 
   EXPECT_EQ(status_of(exchange(post + "Transfer-Encoding: chunked\r\n\r\n1;" + big)), "431");
 }
 
+TEST_F(ServerLimitsTest, RefusalsNameTheOriginWhereTheListenerDoes) {
+  start({.body_bytes = 4096}, 1, {.names_origin = true});
+  const std::string post = "POST / HTTP/1.1\r\nHost: a\r\nOrigin: https://p.example\r\n";
+  for (const std::string_view rest :
+       {"Content-Length: 4097\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1001\r\n",
+        "Content-Encoding: br\r\nContent-Length: 1\r\n\r\nx",
+        "Content-Length: 4\r\n\r\n\x1f\x8b\x08y"}) {
+    const std::string answer = exchange(post + std::string(rest));
+    EXPECT_TRUE(answer.contains("Access-Control-Allow-Origin: https://p.example\r\n")) << answer;
+    EXPECT_TRUE(answer.contains("Access-Control-Allow-Credentials: true\r\n")) << answer;
+    EXPECT_TRUE(answer.contains("Vary: Origin\r\n")) << answer;
+  }
+  const std::string other = exchange("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4097\r\n\r\n");
+  EXPECT_FALSE(other.contains("Access-Control")) << other;
+}
+
 TEST_F(ServerLimitsTest, ChunkExtensionsAreBoundedTogether) {
   start({.header_bytes = 2048, .body_bytes = 64 * 1024});
   const auto with_extensions = [](size_t count) {
