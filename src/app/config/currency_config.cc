@@ -88,7 +88,7 @@ std::optional<int64_t> billionths(const std::string& text) {
   return value && *value > 0 ? std::optional(*value) : std::nullopt;
 }
 
-void read_table(ConfigReader reader, exchange::clearing::Rates& out, RateFeed& feed) {
+void read_table(ConfigReader reader, exchange::clearing::Rates& out) {
   for (const std::string_view code : openrtb::currency_codes()) {
     std::string text;
     const auto currency = currency_named(code);
@@ -182,7 +182,7 @@ exchange::clearing::Rates read_rates(std::string_view text, base::Duration stale
 }
 
 std::string read_currency(ConfigReader reader, std::string_view recorded,
-                          exchange::clearing::Rates& out) {
+                          exchange::clearing::Rates& out, RateFeed& feed) {
   std::string path;
   base::Duration stale_after = 72h;
   reader.read("file", path);

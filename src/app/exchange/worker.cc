@@ -1,9 +1,9 @@
 #include "app/exchange/worker.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +24,6 @@
 #include "openrtb/signed_url.h"
 
 namespace spillway::app {
-namespace {}  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
                Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
