@@ -112,7 +112,7 @@ int compare_rates(const Nginx& server, const Plan& plan) {
   std::vector<double> ratios;
   for (int round = 0; round < plan.rounds; ++round) {
     theirs.push_back(number_behind(wrk(server, plan.seconds, false), "Requests/sec:"));
-    own.push_back(plan.smoke ? (kept(ours(server, 200, plan.seconds)) ? 200.0 : 0.0)
+    own.push_back(plan.smoke ? number_behind(ours(server, 200, plan.seconds), "\"rate_achieved\":")
                              : top_rate(server, theirs.back(), plan.seconds));
     // The machine may have changed meanwhile: wrk again, and the mean of both.
     theirs.back() =

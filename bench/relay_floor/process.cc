@@ -141,12 +141,19 @@ void Process::stop() {
   process_ = -1;
 }
 
-double callgrind_instructions(const std::string& file) {
-  const std::string text = file_text(file);
+std::vector<double> callgrind_instructions(const std::string& file) {
   constexpr std::string_view kTotals = "\ntotals: ";
-  const size_t at = text.rfind(kTotals);
-  require(at != std::string::npos, "callgrind left no totals in " + file);
-  return std::strtod(text.c_str() + at + kTotals.size(), nullptr);
+  std::vector<double> threads;
+  while (true) {
+    const std::string text = file_text(fmt::format("{}-{:02}", file, threads.size() + 1));
+    const size_t at = text.rfind(kTotals);
+    if (at == std::string::npos) {
+      break;
+    }
+    threads.push_back(std::strtod(text.c_str() + at + kTotals.size(), nullptr));
+  }
+  require(!threads.empty(), "callgrind left no totals in " + file);
+  return threads;
 }
 
 std::map<std::string, double> strace_counts(const std::string& summary) {

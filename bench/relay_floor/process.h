@@ -34,8 +34,9 @@ class Process {
   uint16_t port_ = 0;
 };
 
-/// Total of a callgrind output file: instructions executed in user mode.
-[[nodiscard]] double callgrind_instructions(const std::string& file);
+/// Instructions executed in user mode by each thread, in order of their starting: the totals of
+/// what `callgrind --separate-threads=yes --callgrind-out-file=FILE` left in FILE-01 and so on.
+[[nodiscard]] std::vector<double> callgrind_instructions(const std::string& file);
 
 /// System calls by name in a summary of `strace -c -U calls,name`.
 [[nodiscard]] std::map<std::string, double> strace_counts(const std::string& summary);

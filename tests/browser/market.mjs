@@ -59,6 +59,9 @@ ${['alpha', 'beta', 'mute'].map((dsp) => `  - { name: ${dsp}, endpoint: "http://
 accounts:
   - { publisher: server, auction_is_final: false, debug: allow }
   - { publisher: page, auction_is_final: false, billing: on_win }
+  - { publisher: house, fallback: { no_bid: house } }
+house_ads:
+  - { type: banner, w: 300, h: 250, adm: '<a href="https://alpha.example/click"><img src="https://house.example/ad.png"></a>' }
 notices:
   public_url: "${url}"
   allow_private: true

@@ -15,6 +15,8 @@ const units = [
   { code: 'side', mediaTypes: { banner: { sizes: [[728, 90], [970, 90]] } } },
 ];
 
+const video = { context: 'instream', playerSize: [640, 360], mimes: ['video/mp4'], protocols: [2, 3, 7] };
+
 let browser, market, context, page, calls, images, problems;
 
 before(async () => {
@@ -170,9 +172,18 @@ test('No bid is an answer and no error', async () => {
   assert.deepEqual(bids, {});
 });
 
+test('A house ad comes to pages that take its seat, and nobody is told', async () => {
+  const config = server_config({ accountId: 'house', allowUnknownBidderCodes: true });
+  const { bids, errors } = await auction({ config, units: with_bids([{ bidder: 'mute', params: {} }]) });
+  assert.deepEqual(errors, []);
+  assert.deepEqual(bids.top.map((bid) => [bid.bidderCode, bid.mediaType]), [['house', 'banner']]);
+  await render('top', bids.top[0]);
+  assert.deepEqual([events_of('win'), events_of('imp'), market.notices], [[], [], []]);
+});
+
 test('Video and native bids are taken for what they are', async () => {
   const mixed = [
-    { code: 'top', mediaTypes: { video: { context: 'instream', playerSize: [640, 360], mimes: ['video/mp4'], protocols: [2, 3, 7] } } },
+    { code: 'top', mediaTypes: { video } },
     { code: 'side', mediaTypes: { native: { ortb: { assets: [{ id: 1, required: 1, title: { len: 90 } }] } } } },
   ].map((unit) => ({ ...unit, bids: [{ bidder: 'alpha', params: {} }] }));
   const { bids, errors } = await auction({ config: { ...server_config(), cache: { useLocal: true } }, units: mixed });
@@ -206,5 +217,15 @@ for (const [name, params] of [
     assert.deepEqual(notices_of('/alpha/win'), []);
     await show_both(bids);
     assert.deepEqual(events_of('win').map(({ status }) => status), [204, 204]);
+  });
+
+  test(`${name} takes a video for the ad, not the URL of its win`, async () => {
+    const config = { ortb2: { site: { publisher: { id: 'page' } } }, cache: { useLocal: true } };
+    const unit = { code: 'top', mediaTypes: { video }, bids: [{ bidder: name, params: params() }] };
+    const { bids, errors } = await auction({ config, units: [unit] });
+    assert.deepEqual(errors, []);
+    assert.equal(bids.top[0].mediaType, 'video');
+    assert.match(bids.top[0].vastXml, /<VAST version="4.0">/);
+    assert.doesNotMatch(bids.top[0].vastUrl ?? '', /event/);
   });
 }

@@ -75,7 +75,7 @@ class Load {
                        SPILLWAY_BINARY_DIR "/libexec/spillway-load", "--target",
                        fmt::format("http://127.0.0.1:{}/openrtb2/auction", exchange.auction().port),
                        "--rate", rate, "--duration", duration, "--connections", "1000", "--timeout",
-                       "5s", "--json"}] { report_ = run_program(command).out; }) {}
+                       "2s", "--json"}] { report_ = run_program(command).out; }) {}
 
   ~Load() { (void)report(); }
 

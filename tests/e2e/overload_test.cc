@@ -56,7 +56,7 @@ TEST(Overload, IsShedQuicklyWithMemoryFlatAndEndsWithTheLoad) {
           "guards: { open_min: 2s, open_max: 4s, ramp: 6s }\n");
   ASSERT_EQ(day.error(), "");
   auto& exchange = day.exchange();
-  day.start_load(100 * kMost, "--connections 512 --timeout 1s");
+  day.start_load(100 * kMost, "--connections 512 --timeout 1s --force");
   ASSERT_TRUE(day.until(10s, [](const Metrics& now) { return sum_of(now, kShed) > 50 * kMost; }));
   const Metrics begin = day.last_scrape();
   std::vector<double> resident;

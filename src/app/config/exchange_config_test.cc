@@ -257,6 +257,48 @@ TEST(ExchangeConfig, SendsRequestsOverANetworkInPlainOnlyWhenToldTo) {
   }
 }
 
+TEST(ExchangeConfig, ReadsTheHostsOfADspWholeFromTheLevelThatHasThem) {
+  const auto config = good(R"(
+guards: { hosts: { volume: 80, warm: 20s } }
+dsps:
+  - { name: a, endpoint: "https://a.example/" }
+  - name: b
+    guard: { hosts: { eject_min: 1s } }
+    endpoints:
+      - { url: "http://b.example:81/", addresses: [127.0.0.2, "::1"], guard: { ramp: 1m } }
+)");
+  const auto& inherited = config.snapshot.dsps[0].endpoints[0].guard.hosts;
+  EXPECT_EQ(inherited.volume, 80U);
+  EXPECT_EQ(inherited.warm, 20s);
+  EXPECT_EQ(inherited.eject_min, 10s);
+  const auto& endpoint = config.snapshot.dsps[1].endpoints[0];
+  EXPECT_EQ(endpoint.guard.hosts.eject_min, 1s);
+  EXPECT_EQ(endpoint.guard.hosts.volume, 50U) << "the default, not what is inherited";
+  EXPECT_EQ(endpoint.guard.ramp, 1min);
+  EXPECT_EQ(endpoint.addresses, (std::vector<std::string>{"127.0.0.2", "::1"}));
+  EXPECT_EQ(endpoint.host, "b.example");
+}
+
+TEST(ExchangeConfig, RefusesHostsAndAddressesThatMakeNoSense) {
+  EXPECT_EQ(problems_of("guards: { hosts: { eject_min: 1m, eject_max: 10s } }\n"
+                        "dsps: [{ name: a, endpoint: \"https://a.example/\" }]\n"),
+            "f:2: dsps[0]: its guard settings as inherited: hosts.eject_max: 10.0 s is not between "
+            "60.0 s and 3600.0 s\n");
+  EXPECT_NE(problems_of("guards: { hosts: { volume: 9 } }\nhouse_ads: [{ type: video, adm: v }]\n")
+                .find("f:1: guards.hosts.volume: must be between 10 and 100000, is 9"),
+            std::string::npos);
+  const auto with = [](std::string_view addresses) {
+    return problems_of("dsps: [{ name: a, endpoints: [{ url: \"http://x.example/\", addresses: [" +
+                       std::string(addresses) + "] }] }]\n");
+  };
+  EXPECT_EQ(with("127.0.0.1"), "");
+  EXPECT_EQ(with("localhost, 127.0.0.1"),
+            "f:1: dsps[0].endpoints[0].addresses: must be IPv4 or IPv6 addresses without port; "
+            "\"localhost\" is none\n");
+  EXPECT_NE(with("10.0.0.1").find("plain http to x.example"), std::string::npos)
+      << "what counts is where the bytes go";
+}
+
 TEST(ExchangeConfig, TrustsOnlyProxiesThatAreNetworks) {
   const auto with = [](std::string_view keys) {
     return problems_of("exchange: { " + std::string(keys) +

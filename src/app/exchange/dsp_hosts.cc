@@ -76,8 +76,10 @@ std::string_view EndpointHosts::text_of(uint64_t key) const {
 
 std::vector<observe::CircuitHost> EndpointHosts::list(base::Instant now) const {
   using resilience::HostResult;
+  const auto states = hosts.states();
   std::vector<observe::CircuitHost> out;
-  for (const auto& state : hosts.states()) {
+  out.reserve(states.size());
+  for (const auto& state : states) {
     const auto count = [&](HostResult result) {
       return state.results[static_cast<size_t>(result)];
     };

@@ -1,7 +1,10 @@
 #include "app/exchange/dsp_hosts.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
+#include "observe/admin.h"
 #include "observe/log.h"
 #include "resilience/outcome.h"
 #include "resilience/settings.h"
@@ -38,6 +42,7 @@ class DspHostsTest : public testing::Test {
 
   static std::vector<net::SocketAddress> addresses(const std::vector<std::string>& hosts) {
     std::vector<net::SocketAddress> out;
+    out.reserve(hosts.size());
     for (const auto& host : hosts) {
       out.push_back(net::literal_address(host, 80).front());
     }
@@ -65,9 +70,8 @@ TEST_F(DspHostsTest, TheSetIsWhatSomeWorkerKnows) {
   second.set_addresses(addresses({"10.0.0.2", "::1"}));
   turn();
   std::vector<std::string> shown;
-  for (const auto& host : hosts.list(clock_.now())) {
-    shown.push_back(host.address);
-  }
+  std::ranges::transform(hosts.list(clock_.now()), std::back_inserter(shown),
+                         &observe::CircuitHost::address);
   EXPECT_EQ(shown, (std::vector<std::string>{"10.0.0.1:80", "10.0.0.2:80", "[::1]:80"}));
   EXPECT_EQ(all_.find("d/default/display"), &hosts);
   EXPECT_EQ(all_.find("e/default/display"), nullptr);

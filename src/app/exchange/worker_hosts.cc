@@ -11,6 +11,7 @@
 #include "app/exchange/dsp_hosts.h"
 #include "base/call_result.h"
 #include "base/time.h"
+#include "net/host_choice.h"
 #include "net/resolver.h"
 #include "resilience/hosts.h"
 #include "resilience/outcome.h"
@@ -38,6 +39,7 @@ PickedHost unpacked(uint64_t word) {
 void WorkerHosts::set_addresses(std::span<const net::SocketAddress> addresses) {
   std::vector<HostAddress> known;
   count_ = std::min(addresses.size(), keys_.size());
+  known.reserve(count_);
   for (size_t i = 0; i < count_; ++i) {
     keys_[i] = addresses[i].key();
     known.push_back({.key = keys_[i], .text = to_string(addresses[i])});

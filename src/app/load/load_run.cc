@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "app/load/generator.h"
 #include "base/time.h"
 #include "net/reactor.h"
+#include "workload/arrivals.h"
 #include "workload/corpus.h"
 #include "workload/rate_profile.h"
 #include "workload/series.h"

@@ -32,7 +32,7 @@ inline constexpr double kWorkerRateMax = 150'000;
 
 inline constexpr size_t kConnectionsMax = 60'000;
 
-/// The cap a schedule asks for: room for every answer taking the whole timeout, at most
+/// The cap a schedule asks for: twice the room for every answer taking the whole timeout, at most
 /// kConnectionsMax.
 [[nodiscard]] size_t connections_for(const LoadSettings& settings);
 

@@ -15,7 +15,7 @@ constexpr base::Duration kTick = std::chrono::milliseconds(1);  // of the wheel:
 
 base::Duration thread_cpu() {
   timespec spent{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);  // NOLINT(misc-include-cleaner)
   return std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec);
 }
 

@@ -1,7 +1,7 @@
 #include "app/scenario/cpu_quota.h"
 
 #include <cerrno>
-#include <chrono>
+#include <cstddef>
 #include <fstream>
 #include <sstream>
 #include <string>

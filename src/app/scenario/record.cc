@@ -11,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 
@@ -38,7 +40,7 @@ void add_numbers(const openrtb::Document& json, openrtb::NodeId node, const std:
   for (const auto child : json.children(node)) {
     const auto& member = json.node(child);
     const std::string key(json.text().substr(member.key_begin, member.key_length));
-    const std::string full = path.empty() ? key : path + "." + key;
+    const std::string full = path.empty() ? key : fmt::format("{}.{}", path, key);
     double value = 0;
     if (json.is(child, openrtb::Kind::kObject)) {
       add_numbers(json, child, full, out);
@@ -66,9 +68,9 @@ Metrics parse_metrics(std::string_view page) {
   return metrics;
 }
 
-Metrics parse_numbers(std::string_view text) {
+Metrics parse_numbers(std::string_view json_text) {
   Metrics numbers;
-  const openrtb::Padded padded(text);
+  const openrtb::Padded padded(json_text);
   openrtb::Document json;
   if (json.walk(padded.view()) && json.is(json.root(), openrtb::Kind::kObject)) {
     add_numbers(json, json.root(), "", numbers);

@@ -15,7 +15,7 @@ using Metrics = std::map<std::string, double>;
 [[nodiscard]] Metrics parse_metrics(std::string_view page);
 
 /// The numbers of a JSON text: {"answers":{"bid":3}} is "answers.bid". Empty when it is no JSON.
-[[nodiscard]] Metrics parse_numbers(std::string_view json);
+[[nodiscard]] Metrics parse_numbers(std::string_view json_text);
 
 /// Sum of the series of `name` whose labels contain all of `parts`.
 [[nodiscard]] double sum_of(const Metrics& metrics, std::string_view name,

@@ -1,8 +1,6 @@
 #include "app/scenario/scenario.h"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include "app/config/exchange_config.h"
 #include "app/config/reader.h"
@@ -52,6 +51,7 @@ void read_load(ConfigReader& parent, ScenarioLoad& load) {
   reader.read("connections", load.connections, 1, 60'000);
   reader.read("timeout", load.timeout, 1ms, 1min);
   reader.read("poisson", load.poisson);
+  reader.read("late_ratio", load.late_ratio, 0, 1);
   reader.finish();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,7 @@ struct ScenarioLoad {
   uint32_t connections = 512;
   base::Duration timeout = std::chrono::seconds(1);
   bool poisson = false;
+  double late_ratio = 0.01;  ///< More of the requests sent late: the machine cannot judge the run.
 };
 
 /// Something that is done at a time of the load, or a mark alone. Whatever it is, all counters are

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,7 +19,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "app/demo/child_process.h"
 #include "app/demo/demo_state.h"

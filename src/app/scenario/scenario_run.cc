@@ -4,12 +4,12 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,6 +26,7 @@
 #include "app/scenario/process_stats.h"
 #include "app/scenario/record.h"
 #include "app/scenario/scenario.h"
+#include "base/time.h"
 
 namespace spillway::app {
 
@@ -46,8 +47,7 @@ constexpr std::array kCapacitySteps{1.5, 1.3, 1.2, 1.15, 1.15, 1.15, 1.15, 1.15}
 // What generator and farm may use of a core so that they could do twice as much.
 constexpr double kBusyMost = 0.5;
 
-// Of the generator's requests, sent kLateAfter after they were due or later.
-constexpr double kLateMost = 0.01;
+// A request sent later than this after it was due is late.
 constexpr const char* kLateAfter = "25ms";
 
 double seconds_of(base::Duration duration) {
@@ -257,16 +257,18 @@ void ScenarioRun::take_step(const ScenarioStep& step) {
 /// call; then the exchange is stopped.
 RunEnd ScenarioRun::settle() {
   const auto until = Clock::now() + kSettlePatience;
-  Metrics last;
+  double last = -1;
   while (!stopped_ && Clock::now() < until) {
     look();
-    const bool still = now_.exchange == last;
+    const double counted =
+        sum_of(now_.exchange, "spillway_exchange_client_events_total", {"event=\"request_sent\""}) +
+        sum_of(now_.farm, "spillway_farm_calls_total");
     const bool idle = sum_of(now_.exchange, "spillway_exchange_in_flight_auctions") == 0 &&
                       sum_of(now_.exchange, "spillway_exchange_open_calls") == 0;
-    if (still && idle) {
+    if (counted == last && idle) {
       break;
     }
-    last = now_.exchange;
+    last = counted;
     if (!turn(kLookEvery)) {
       return fail("interrupted", RunEnd::kInterrupted);
     }
@@ -298,7 +300,7 @@ RunEnd ScenarioRun::check_fitness() {
   load_busy_ = busy({}, end.load_cpu);
   farm_busy_ = busy(start.farm_cpu, end.farm_cpu);
   const double late = value_of(end.load, "late") / std::max(1.0, value_of(end.load, "offered"));
-  if (late > kLateMost) {
+  if (late > scenario_.load.late_ratio) {
     return fail(fmt::format("the generator sent {:.1f} % of its requests late: this machine is too "
                             "busy",
                             100 * late),

@@ -1,6 +1,6 @@
 // Names in a scenario's texts, and how an expectation is said.
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>

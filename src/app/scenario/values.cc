@@ -255,7 +255,7 @@ std::vector<ScenarioValue> exchange_values() {
   };
 }
 
-std::vector<ScenarioValue> dsps_values() {
+std::vector<ScenarioValue> circuits_values() {
   return {
       {.name = "opens",
        .meaning = "times that circuits opened",
@@ -275,6 +275,11 @@ std::vector<ScenarioValue> dsps_values() {
        .of_dsp = true,
        .measure = [](auto& record,
                      auto& expect) { return count_changes(record, expect, "raised"); }},
+  };
+}
+
+std::vector<ScenarioValue> calls_values() {
+  return {
       {.name = "asked_ratio",
        .meaning = "calls made, of those made and refused by a guard",
        .of_dsp = true,
@@ -305,6 +310,14 @@ std::vector<ScenarioValue> dsps_values() {
                        &Snapshot::farm),
                  grown(record, expect, "spillway_farm_host_calls_total", {}, &Snapshot::farm));
            }},
+      {.name = "calls",
+       .meaning = "calls sent to DSPs, repeated ones each time",
+       .of_dsp = true,
+       .measure =
+           [](auto& record, auto& expect) {
+             return grown(record, expect, "spillway_exchange_client_events_total",
+                          {label("event", "request_sent")});
+           }},
       {.name = "host_ejections",
        .meaning = "times that an address of a DSP was left out for doing worse than its peers",
        .of_dsp = true,
@@ -326,16 +339,16 @@ std::vector<ScenarioValue> dsps_values() {
 }  // namespace
 
 const std::vector<ScenarioValue>& scenario_values() {
-  static const std::vector<ScenarioValue> kValues = [] {
+  static const std::vector<ScenarioValue> all_values = [] {
     auto all = callers_values();
-    for (auto* more : {exchange_values, dsps_values}) {
+    for (auto* more : {exchange_values, circuits_values, calls_values}) {
       for (const auto& value : more()) {
         all.push_back(value);
       }
     }
     return all;
   }();
-  return kValues;
+  return all_values;
 }
 
 const ScenarioValue* scenario_value(std::string_view name) {

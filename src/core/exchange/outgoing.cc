@@ -67,7 +67,9 @@ Outgoing::Variant& Outgoing::add(const DspEdits& dsp) {
                                                           .privacy = {},
                                                           .key = {},
                                                           .edits = openrtb::EditList(*document_),
-                                                          .pieces = {}}));
+                                                          .pieces = {},
+                                                          .joined = {},
+                                                          .whole = {}}));
   }
   Variant& variant = *variants_[count_++];
   variant.imps.assign(dsp.imps.begin(), dsp.imps.end());
@@ -80,7 +82,25 @@ Outgoing::Variant& Outgoing::add(const DspEdits& dsp) {
   variant.key.request_id = variant.request_id;
   variant.key.privacy = variant.privacy;
   variant.edits.reset(*document_);
+  constexpr size_t kKept = size_t{64} * 1024;
+  if (variant.joined.capacity() > kKept) {
+    variant.joined = std::string();
+  }
+  variant.joined.clear();
   return variant;
+}
+
+std::span<const std::string_view> Outgoing::again(Variant& variant) {
+  if (variant.pieces.size() < 2) {
+    return variant.pieces;
+  }
+  if (variant.joined.empty()) {
+    for (const std::string_view piece : variant.pieces) {
+      variant.joined += piece;
+    }
+    variant.whole = variant.joined;
+  }
+  return {&variant.whole, 1};
 }
 
 void Outgoing::remove_other_imps(Variant& variant) const {
@@ -187,7 +207,7 @@ void Outgoing::edit_request(Variant& variant) {
 std::span<const std::string_view> Outgoing::bytes(const DspEdits& dsp) {
   for (size_t i = 0; i < count_; ++i) {
     if (same_bytes(variants_[i]->key, dsp)) {
-      return variants_[i]->pieces;
+      return again(*variants_[i]);
     }
   }
   Variant& variant = add(dsp);

@@ -46,8 +46,9 @@ struct DspEdits {
 /// (those of deals stay: nothing is taken there); without the `ext.prebid` of request, imps and
 /// user (see Prebid). All else passes byte for byte.
 ///
-/// Equal edits share bytes within one auction; no DSP sees another's. One thread owns it; variants
-/// are at most one a candidate and keep their memory.
+/// Equal edits share bytes within one auction; no DSP sees another's. What a second DSP gets too is
+/// joined to one piece, so that sending it is one copy. One thread owns it; variants are at most
+/// one a candidate and keep their memory, of joined bytes up to 64 KiB.
 class Outgoing {
  public:
   /// What all DSPs of an auction are told alike; views must live until reset.
@@ -85,9 +86,12 @@ class Outgoing {
     DspEdits key;  ///< Its views are those of the members above.
     openrtb::EditList edits;
     std::span<const std::string_view> pieces;
+    std::string joined;  ///< Empty before the second use.
+    std::string_view whole;
   };
 
   Variant& add(const DspEdits& dsp);
+  static std::span<const std::string_view> again(Variant& variant);
   void remove_other_imps(Variant& variant) const;
   void edit_imps(Variant& variant);
   void edit_floor(const DspEdits& dsp, const openrtb::Imp& imp);

@@ -82,8 +82,14 @@ TEST(Outgoing, EqualEditsShareOneSetOfBytes) {
   const uint32_t both[] = {0, 1};
   const uint32_t second[] = {1};
   const DspEdits base{.imps = both, .tmax_ms = 100};
-  const auto first = outgoing.bytes(base);
-  EXPECT_EQ(outgoing.bytes(base).data(), first.data());
+  std::string first;
+  for (const std::string_view piece : outgoing.bytes(base)) {
+    first += piece;
+  }
+  const auto joined = outgoing.bytes(base);
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined.front(), first);
+  EXPECT_EQ(outgoing.bytes(base).front().data(), joined.front().data());
   EXPECT_EQ(outgoing.variants(), 1U);
   outgoing.bytes({.imps = both, .tmax_ms = 99});
   outgoing.bytes({.imps = second, .tmax_ms = 100});

@@ -69,11 +69,10 @@ void read_auction(RecordCursor& in, Record& record) {
   }
   const uint32_t answers = in.count(kAnswerBytes);
   for (uint32_t i = 0; i < answers && in.ok(); ++i) {
-    Record::AnswerInput& answer = record.answers.emplace_back();
-    answer.now = in.instant();
-    answer.candidate = in.u32();
-    answer.result = read_result(in);
-    answer.body.assign(in.bytes());
+    const base::Instant now = in.instant();
+    const uint32_t candidate = in.u32();
+    const base::CallResult result = read_result(in);
+    record.take_answer(now, candidate, result, in.bytes());
   }
   record.finished_at = in.instant();
   record.finished = in.flag();

@@ -138,7 +138,7 @@ struct Account {
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
   bool auction_is_final = true;
-  bool shows_calls = false;      ///< test=1 and ext.debug are answered with the calls to DSPs.
+  bool shows_calls = false;     ///< test=1 and ext.debug are answered with the calls to DSPs.
   bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
   FillDevice fill_device = FillDevice::kBrowser;
   bool source_tid = true;  ///< Requests without source.tid get one.

@@ -33,7 +33,10 @@ struct Stress {
     base::Rng rng(worker + 1);
     std::vector<PickedHost> held;
     while (!stop.load(std::memory_order_relaxed)) {
-      if (const auto picked = hosts.pick(worker, rng.next())) {
+      const uint64_t random = rng.next();
+      if (random % 4 == 0) {
+        pick_by_parts(worker, random, held);
+      } else if (const auto picked = hosts.pick(worker, random)) {
         unknown_host = unknown_host || picked->id >= 100;
         held.push_back(*picked);
       }
@@ -46,6 +49,19 @@ struct Stress {
     }
     for (const PickedHost& picked : held) {
       settle(worker, picked);
+    }
+  }
+
+  /// A worker that knows two hosts of the set, or thinks so.
+  void pick_by_parts(uint32_t worker, uint64_t random, std::vector<PickedHost>& held) {
+    uint64_t among = 0;
+    for (const uint64_t id : {random / 4 % 100, random / 512 % 100}) {
+      const auto slot = hosts.slot_of(id);
+      among |= slot ? uint64_t{1} << *slot : 0;
+    }
+    const uint64_t usable = among & hosts.usable().all;
+    if (among != 0) {
+      held.push_back(hosts.begin(worker, hosts.draw(worker, random, usable != 0 ? usable : among)));
     }
   }
 

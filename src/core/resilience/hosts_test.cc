@@ -55,6 +55,46 @@ TEST(Hosts, AnAnswerBetweenFailuresEndsTheRowAndFiveServerErrorsDoNot) {
   EXPECT_EQ(pool.last(Kind::kEjected)->rule, "consecutive_5xx");
 }
 
+TEST(Hosts, ThePartsOfAPickServeACallerThatReachesSomeHostsOnly) {
+  Pool pool(3, {.eject_min = 1s, .warm = 2s});
+  const auto first = pool.hosts.slot_of(1);
+  const auto second = pool.hosts.slot_of(2);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(pool.hosts.slot_of(4));
+  const uint64_t mine = uint64_t{1} << *first | uint64_t{1} << *second;
+  for (int i = 0; i < 100; ++i) {
+    const size_t slot = pool.hosts.draw(0, pool.rng.next(), mine);
+    const PickedHost picked = pool.hosts.begin(0, slot);
+    EXPECT_TRUE(picked.id == 1 || picked.id == 2);
+    EXPECT_EQ(pool.state(picked.id).in_flight, 1U);
+    pool.hosts.report(0, picked, Outcome::kOk, 20ms);
+  }
+  EXPECT_EQ(pool.state(3).results[0], 0U);
+
+  pool.call_host(1, 5, Outcome::kServerError);
+  pool.tick();
+  EXPECT_EQ(pool.hosts.usable().all & mine, uint64_t{1} << *second);
+  EXPECT_EQ(pool.hosts.usable().full & mine, uint64_t{1} << *second);
+  for (int i = 0; i < 13; ++i) {
+    pool.tick();
+  }
+  EXPECT_EQ(pool.hosts.usable().all & mine, mine);
+  EXPECT_EQ(pool.hosts.usable().full & mine, uint64_t{1} << *second) << "on its way back";
+  for (int i = 0; i < 20; ++i) {
+    pool.tick();
+  }
+  EXPECT_EQ(pool.hosts.usable().full & mine, mine);
+
+  const uint64_t before = pool.hosts.generation();
+  pool.tick();
+  EXPECT_EQ(pool.hosts.generation(), before);
+  pool.hosts.set_hosts(pool.now, std::vector<uint64_t>{2, 3, 4}, pool.events);
+  EXPECT_NE(pool.hosts.generation(), before);
+  EXPECT_FALSE(pool.hosts.slot_of(1));
+  EXPECT_TRUE(pool.hosts.slot_of(4));
+  EXPECT_EQ(pool.hosts.slot_of(2), second);
+}
+
 TEST(Hosts, NeutralOutcomesAndOverloadBlameNoHost) {
   Pool pool(3);
   for (const Outcome outcome : {Outcome::kShort, Outcome::kOverload, Outcome::kMisconfigured,

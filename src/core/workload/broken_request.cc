@@ -1,5 +1,6 @@
 #include "workload/broken_request.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -49,7 +49,7 @@ std::optional<FaultKind> fault_kind_of(std::string_view name) {
 }
 
 std::vector<Problem> validate(const Fault& fault) {
-  constexpr base::Duration zero{};
+  constexpr base::Duration kZero{};
   std::vector<Problem> problems;
   const auto want = [&](bool sound, std::string_view key, std::string_view what) {
     if (!sound) {
@@ -66,13 +66,13 @@ std::vector<Problem> validate(const Fault& fault) {
        "must be from 1 to 64KiB");
   want(fault.body_bytes >= 1024 && fault.body_bytes <= (size_t{64} << 20), "body_bytes",
        "must be from 1KiB to 64MiB");
-  want(fault.every == zero ? fault.on == zero : fault.on > zero && fault.on < fault.every, "on",
+  want(fault.every == kZero ? fault.on == kZero : fault.on > kZero && fault.on < fault.every, "on",
        "must be over 0 and shorter than every, and neither is there without the other");
   want(fault.servers >= 1 && fault.servers <= 10'000, "servers", "must be from 1 to 10 000");
   if (fault.kind == FaultKind::kSlow) {
-    want(fault.latency.has_value() || fault.added > zero || fault.added_to > zero, "latency",
+    want(fault.latency.has_value() || fault.added > kZero || fault.added_to > kZero, "latency",
          "a slow fault needs latency, added or added_to");
-    want((fault.added_to > zero) == (fault.over > zero), "over",
+    want((fault.added_to > kZero) == (fault.over > kZero), "over",
          "must be there with added_to, and only then");
   }
   if (fault.latency) {

@@ -57,14 +57,15 @@ std::string segments(Congruential& draw) {
   }
   std::string out;
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const std::string name(kSegments.at(chosen[i]));
+    const std::string_view name = kSegments.at(chosen[i]);
     std::string value = "1";
     if (i >= kFull) {
       const size_t cents = 50 + draw.below(51);
       value = cents == 100 ? "1.00" : "0." + std::to_string(cents);
     }
-    out += std::string(i == 0 ? "" : ",") + R"({"id":"seg:)" + name + R"(","name":")" + name +
-           R"(","value":")" + value + R"("})";
+    out.append(i == 0 ? "" : ",").append(R"({"id":"seg:)").append(name);
+    out.append(R"(","name":")").append(name).append(R"(","value":")").append(value);
+    out += R"("})";
   }
   return out;
 }
@@ -132,6 +133,7 @@ Corpus Corpus::parity_bidder() {
   openrtb::Document document;
   const std::vector<int> deck = metros(draw);
   std::vector<Item> items;
+  items.reserve(kRequests);
   for (uint32_t i = 0; i < kRequests; ++i) {
     items.push_back({.request = RequestTemplate(text_of(draw, deck[i]), document, {}),
                      .tmax_ms = kTmaxMs,

@@ -44,7 +44,8 @@ class Appender {
 
 bool has_host(std::string_view headers) {
   while (!headers.empty()) {
-    if (headers.size() > 5 && same_name(headers.substr(0, 5), "Host:")) {
+    const bool may_be = headers.front() == 'H' || headers.front() == 'h';
+    if (may_be && headers.size() > 5 && same_name(headers.substr(0, 5), "Host:")) {
       return true;
     }
     const size_t line_end = headers.find('\n');

@@ -29,6 +29,7 @@ void ClientAddresses::announce() {
     return;
   }
   std::vector<SocketAddress> addresses;
+  addresses.reserve(peers_.size());
   for (const Peer& peer : peers_) {
     addresses.push_back(peer.address);
   }

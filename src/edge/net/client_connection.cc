@@ -109,10 +109,22 @@ void ClientConnection::on_ready(uint32_t epoll_events) {
     write();
   }
   if (state_ != State::kDead && (epoll_events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) {
+    // The end is told once, like the bytes before it: both are read now.
+    constexpr uint32_t kEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+    const bool has_end = (epoll_events & kEnd) != 0;
+    ends_ = ends_ || has_end;
+    IoResult::State last{};
     do {
-      read();
-    } while (state_ != State::kDead && stream_.may_hold_bytes());
+      last = read();
+    } while (state_ != State::kDead && last == IoResult::State::kDone &&
+             (has_end || is_full_ || stream_.may_hold_bytes()));
   }
+}
+
+/// Told once of new bytes, where one read takes all there are: told until it has read, each would
+/// cost the kernel another look at the socket. A TLS session may leave bytes behind.
+uint32_t ClientConnection::reading() const {
+  return stream_.tls() != nullptr ? uint32_t{EPOLLIN} : EPOLLIN | EPOLLRDHUP | EPOLLET;
 }
 
 void ClientConnection::connected() {
@@ -126,7 +138,7 @@ void ClientConnection::connected() {
   if (!secured()) {
     return;
   }
-  mask_ = EPOLLIN;
+  mask_ = reading();
   core_.reactor.change(stream_.fd(), mask_, *this);
   become_idle();
   target_.connected(*this);
@@ -214,7 +226,7 @@ void ClientConnection::write() {
       target_.counters.requests_sent.add();
     }
   }
-  const uint32_t mask = sent_whole() ? EPOLLIN : EPOLLIN | EPOLLOUT;
+  const uint32_t mask = sent_whole() ? reading() : EPOLLIN | EPOLLOUT;
   if (mask != mask_) {
     mask_ = mask;
     core_.reactor.change(stream_.fd(), mask_, *this);

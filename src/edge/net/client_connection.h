@@ -81,8 +81,9 @@ class ClientConnection : public ReadySink, private Timer {
   [[nodiscard]] base::CallError io_error() const;
   base::CallError inflate(std::string_view& body, BufferRef& buffer);
   void write();
-  void read();
-  void read_idle();
+  [[nodiscard]] uint32_t reading() const;
+  IoResult::State read();
+  IoResult::State read_idle();
   void take(size_t bytes, base::Instant now);
   void expect_answer();
   void parse();
@@ -111,6 +112,7 @@ class ClientConnection : public ReadySink, private Timer {
   bool retired_ = false;
   bool served_ = false;     ///< Has answered before.
   bool ends_ = false;       ///< The peer said that it closes.
+  bool is_full_ = false;    ///< The last read left no room: there may be more.
   uint32_t requests_left_;  ///< By the peer's `Keep-Alive: max=`.
   base::Duration idle_timeout_;
   base::Instant wanted_ = base::kNever;  ///< The armed timer may be earlier.

@@ -247,6 +247,7 @@ TEST(ClientAddresses, OnlyThoseOfFullWeightFillTheWidth) {
   const auto choice = std::make_shared<ToldChoice>();
   addresses.set_hosts(choice);
   std::vector<SocketAddress> many;
+  many.reserve(100);
   for (uint16_t port = 1; port <= 100; ++port) {
     many.push_back(literal_address("::1", port).front());
   }

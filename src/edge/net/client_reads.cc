@@ -31,17 +31,18 @@ void ClientConnection::expect_answer() {
                  .body_bytes = target_.settings.answer_bytes});
 }
 
-void ClientConnection::read() {
+IoResult::State ClientConnection::read() {
   if (state_ == State::kIdle) {
-    read_idle();
-    return;
+    return read_idle();
   }
   const bool shared = !in_;
   if (shared) {
     in_ = core_.scratch.share();
     begin_ = end_ = 0;
   }
-  const IoResult result = stream_.read(in_.data() + end_, in_.capacity() - end_);
+  const size_t room = in_.capacity() - end_;
+  const IoResult result = stream_.read(in_.data() + end_, room);
+  is_full_ = result.bytes == room;
   switch (result.state) {
     case IoResult::State::kDone:
       received_ += result.bytes;
@@ -51,7 +52,7 @@ void ClientConnection::read() {
         call_->answer_begun = true;
       }
       parse();
-      return;
+      break;
     case IoResult::State::kEnd:
       if (received_ != 0 && parser_.finish() == HttpParser::Progress::kWhole) {
         ends_ = true;
@@ -59,27 +60,29 @@ void ClientConnection::read() {
       } else {
         fail(CallError::kReset);
       }
-      return;
+      break;
     case IoResult::State::kFailed:
       fail(io_error());
-      return;
+      break;
     case IoResult::State::kBlocked:
       if (shared) {
         in_.reset();
       }
-      return;
+      break;
   }
+  return result.state;
 }
 
-void ClientConnection::read_idle() {
+IoResult::State ClientConnection::read_idle() {
   const IoResult result = stream_.read(core_.scratch.data(), core_.scratch.capacity());
   if (result.state == IoResult::State::kBlocked) {
-    return;
+    return result.state;
   }
   (result.state == IoResult::State::kDone ? target_.counters.poisoned
                                           : target_.counters.idle_closed)
       .add();
   close();
+  return result.state;
 }
 
 void ClientConnection::parse() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 
 namespace spillway::net {
@@ -12,8 +13,13 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 }  // namespace
 
 bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](char x, char y) { return lower(x) == lower(y); });
+  if (a.size() != b.size()) {
+    return false;
+  }
+  // Nearly all are spelt alike.
+  return std::memcmp(a.data(), b.data(), a.size()) == 0 ||
+         std::equal(a.begin(), a.end(), b.begin(),
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string_view Request::header(std::string_view name) const {

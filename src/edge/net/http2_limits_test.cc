@@ -188,6 +188,21 @@ TEST_F(Http2LimitsTest, BodiesOverTheCapAreAnswered413AndTheConnectionServesOn) 
   EXPECT_EQ(counters().http2_reset_floods.value(), 0U);
 }
 
+TEST_F(Http2LimitsTest, RefusalsNameTheOriginWhereTheListenerDoes) {
+  open({.body_bytes = 4'096}, {}, {.names_origin = true});
+  Http2Client caller(port());
+  const auto refused = [&](std::vector<std::pair<std::string, std::string>> headers) {
+    headers.emplace_back("content-length", "300000");
+    return caller.wait(
+        caller.ask("/", {.method = "POST", .headers = headers, .body = std::string(300'000, 'b')}));
+  };
+  auto answer = refused({{"origin", "https://p.example"}});
+  EXPECT_EQ(answer.status, "413");
+  EXPECT_EQ(answer.headers["access-control-allow-origin"], "https://p.example");
+  EXPECT_EQ(answer.headers["access-control-allow-credentials"], "true");
+  EXPECT_FALSE(refused({}).headers.contains("access-control-allow-origin"));
+}
+
 TEST_F(Http2LimitsTest, OverTheByteBudgetRequestsAreAnswered503) {
   open({.worker_bytes = 256 * 1024});
   Http2Client caller(port());
@@ -297,6 +312,24 @@ TEST_F(Http2LimitsTest, MalformedRequestsAreResetAndCounted) {
             block("/") + literal("host", "a")));
   EXPECT_TRUE(eventually([&] { return counters().answers.value() == 2; }));
   EXPECT_EQ(counters().bad_request.value(), 1U);
+}
+
+TEST_F(Http2LimitsTest, AMalformedRequestIsNoHeaderUnderWay) {
+  open({.header_timeout = 30ms}, {.max_streams = 2});
+  Http2Client caller(port());
+  caller.flush();
+  caller.socket.send(
+      get(1, "/hold") +
+      frame(NGHTTP2_HEADERS, kEndHeaders | kEndStream, 3, block("/") + literal("Upper", "1")) +
+      get(5));  // one too many
+  ASSERT_TRUE(eventually([&] { return counters().http2_protocol.value() == 1; }));
+  EXPECT_EQ(counters().http2_refused.value(), 1U);
+  // One that does stall, later, is timed out: by then the others would have been.
+  EXPECT_EQ(provoke(frame(NGHTTP2_HEADERS, 0, 1, block("/"))),
+            "goaway:" + std::to_string(NGHTTP2_PROTOCOL_ERROR));
+  EXPECT_EQ(counters().timeouts.value(), 1U);
+  on_worker([&] { held_.clear(); });
+  EXPECT_TRUE(eventually([&] { return counters().answers.value() == 1; }));
 }
 
 TEST_F(Http2LimitsTest, BrokenFramesEndTheConnection) {

@@ -30,7 +30,23 @@ constexpr auto kToken = [] {
   return table;
 }();
 
+/// First byte from `at` on that no token may have, or `end`.
 const char* skip_token(const char* at, const char* end) {
+  if (end - at >= 16) {
+    // Letters, digits and '-' are all that most names have; a byte from 0x80 on is none, compared
+    // signed.
+    __m128i bytes;
+    std::memcpy(&bytes, at, sizeof(bytes));
+    const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    const __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)),
+                                         _mm_cmplt_epi8(lower, _mm_set1_epi8('z' + 1)));
+    const __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8('0' - 1)),
+                                        _mm_cmplt_epi8(bytes, _mm_set1_epi8('9' + 1)));
+    const __m128i dash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('-'));
+    const auto mask =
+        static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letter, digit), dash)));
+    at += __builtin_ctz(~mask);  // 16 when all are
+  }
   while (at < end && kToken[static_cast<unsigned char>(*at)]) {
     ++at;
   }

@@ -68,21 +68,22 @@ const std::vector<std::string>& requests() {
       "POST /openrtb2/auction?x=1 HTTP/1.1\r\nHost: a.example\r\nContent-Type: "
       "application/json\r\nContent-Length: 5\r\n\r\nhello",
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\nConnection: close\r\n\r\npart",
-      "POST / HTTP/1.1\r\ncontent-length:3  \r\nCONNECTION:  Keep-Alive\r\n\r\nabcGET / HTTP",
+      "POST / HTTP/1.1\r\nhost:a\r\ncontent-length:3  \r\nCONNECTION:  Keep-Alive\r\n\r\nabcGET / "
+      "HTTP",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
       "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
       "GET / HTTP/1.0\r\nHost: a\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-      "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
-      "GET / HTTP/1.1\r\nContent-Length: 33\r\n\r\n",
-      "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-      "GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: 6\r\nG: 7\r\n\r\n",
-      "GET / HTTP/1.1\r\nA: " + std::string(300, 'a') + "\r\n\r\n",
-      "GET / HTTP/1.1\r\nA: b\r\n folded\r\n\r\n",
-      "GET / HTTP/1.1\r\nA: \xc3\xa4\r\nEmpty:\r\nSpaces:   \r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+      "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 33\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: 6\r\nG: 7\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nA: " + std::string(300, 'a') + "\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n folded\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nA: \xc3\xa4\r\nEmpty:\r\nSpaces:   \r\n\r\n",
       "GET / HTTP/1.1\r\n\r\n",
-      "GET / HTTP/1.1\r\nConnection: close, upgrade\r\nUpgrade: h2c\r\n\r\n",
-      "GET / HTTP/1.1\r\nProxy-Connection: close\r\n\r\n"};
+      "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\nUpgrade: h2c\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n"};
   return kMessages;
 }
 

@@ -83,7 +83,7 @@ TEST_F(ServerCallersTest, CallersInTheBacklogAreServedAfterTheListenerIsToldToSt
   on_worker([&] {  // the acceptor cannot see them before it is told to stop
     for (int i = 0; i < 100; ++i) {
       queued.push_back(RawSocket::to(server_->port()));
-      queued.back().send("GET / HTTP/1.1\r\n\r\n");
+      queued.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     }
     server_->stop_accepting();
   });
@@ -101,11 +101,11 @@ TEST_F(ServerCallersTest, AKeptConnectionHasItsNextRequestAnsweredInADrainAndASi
   start();
   RawSocket kept = RawSocket::to(server_->port());
   RawSocket silent = RawSocket::to(server_->port());
-  kept.send("GET / HTTP/1.1\r\n\r\n");
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(status_of(kept.receive_message()), "200");
   ASSERT_TRUE(eventually([&] { return server_->open_connections() == 2; }));
   server_->stop_accepting();
-  kept.send("GET / HTTP/1.1\r\n\r\n");
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_NE(kept.receive_all().find("Connection: close"), std::string::npos);
   EXPECT_EQ(silent.receive_all(), "");
   EXPECT_FALSE(silent.timed_out());
@@ -114,7 +114,9 @@ TEST_F(ServerCallersTest, AKeptConnectionHasItsNextRequestAnsweredInADrainAndASi
 TEST_F(ServerCallersTest, EveryPipelinedRequestIsAnsweredInADrain) {
   start();
   RawSocket socket = RawSocket::to(server_->port());
-  socket.send("GET /hold HTTP/1.1\r\n\r\nGET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");
+  socket.send(
+      "GET /hold HTTP/1.1\r\nHost: a\r\n\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 "
+      "HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
   server_->stop_accepting();
   on_worker([&] {

@@ -76,6 +76,15 @@ void deflate_answer(ServerWorker& worker, const PendingRequest& request, Respons
   worker.counters.deflated.add();
 }
 
+void name_origin(const ListenerSettings& listener, std::string_view origin, Response& response) {
+  if (!listener.names_origin || origin.empty()) {
+    return;
+  }
+  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  response.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+  response.headers.emplace_back("Vary", "Origin");
+}
+
 void name_client(const AddressSet& forwarders, PendingRequest& pending) {
   for (auto header = pending.headers.rbegin(); header != pending.headers.rend(); ++header) {
     if (!same_name(header->name, "X-Forwarded-For")) {

@@ -289,13 +289,8 @@ void ServerConnection::refuse(ParseError error) {
 /// Answers what is no request for the handler, in its turn, and reads no more.
 void ServerConnection::refuse(uint16_t status) {
   Response response{.status = status, .content_type = "text/plain", .headers = {}, .body = {}};
-  if (worker_.shared.listener.names_origin && in_message_) {
-    const auto origin = parser_.header(in_.data() + begin_, "Origin");
-    if (!origin.empty()) {
-      response.headers.emplace_back("Access-Control-Allow-Origin", origin);
-      response.headers.emplace_back("Access-Control-Allow-Credentials", "true");
-      response.headers.emplace_back("Vary", "Origin");
-    }
+  if (in_message_) {
+    name_origin(worker_.shared.listener, parser_.header(in_.data() + begin_, "Origin"), response);
   }
   drop_input();
   no_more_requests_ = true;

@@ -35,7 +35,9 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
 
   void open();
   void destroy() override;
+
   void hurry() override { update(); }
+
   void answer(PendingRequest& request, Response response) override;
 
  private:

@@ -129,6 +129,7 @@ void ServerWorker::release(PendingRequest& request) {
   request.stream = nullptr;
   request.deadline = base::kNever;
   request.gone = nullptr;
+  request.request = {};  // its views are dead, and a refusal of the next may ask for a header
   request.answered = request.close = request.http10 = request.head_only = request.takes_gzip =
       request.caller_gone = false;
   request.keep_alive = true;

@@ -155,6 +155,7 @@ class Reader {
     bid.node = node;
     bid.imp = Bid::kNoImp;
     const BidFields fields = read_fields(document_, node);
+    bid.notices = fields.notices;
     const RuleInput input{.document = document_,
                           .request = request_,
                           .dsp = dsp_,

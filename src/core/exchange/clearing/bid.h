@@ -41,6 +41,7 @@ struct Bid {
   base::Cpm value;  ///< worth() in the reply's currency, rounded down; set by clear().
   openrtb::Loss loss = openrtb::Loss::kWon;  ///< kWon until something speaks against it.
   bool duplicate = false;                    ///< Refused as seatnonbid 302.
+  bool notices = false;                      ///< It names a URL to be told at: nurl, burl or lurl.
   uint32_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
 
   static constexpr uint32_t kNoImp = 0xffffffff;
