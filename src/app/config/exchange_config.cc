@@ -234,6 +234,7 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  read_floor(reader, out.floor);
   read_privacy_policy(reader.section("privacy"), out.privacy);
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
@@ -359,7 +360,7 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_timing(root.section("timing"), config.snapshot.timing);
   read_validation(root.section("validation"), config.snapshot.request_policy);
   const std::string rates =
-      read_currency(root.section("currency"), parts.rates, config.snapshot.rates);
+      read_currency(root.section("currency"), parts.rates, config.snapshot.rates, config.rates);
   read_shedding(root.section("shedding"), config.shedding);
   read_recorder(root.section("recorder"), config.recorder);
   read_notices(root.section("notices"), config.notices, config.snapshot.events);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/currency_config.h"
 #include "app/config/notice_config.h"
 #include "app/config/reader.h"
 #include "base/time.h"
@@ -64,6 +65,7 @@ struct ExchangeConfig {
   Shedding shedding;
   RecorderSettings recorder;
   NoticeConfig notices;
+  RateFeed rates;
   std::vector<ExpectedTraffic> expected;  ///< Beside snapshot.dsps.
   exchange::Snapshot snapshot;
 };

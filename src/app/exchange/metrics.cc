@@ -12,6 +12,7 @@
 #include "app/exchange/load_metrics.h"
 #include "app/exchange/metric_sums.h"
 #include "app/exchange/notice_metrics.h"
+#include "app/exchange/rate_metrics.h"
 #include "app/exchange/stats.h"
 #include "base/histogram.h"
 #include "exchange/auction.h"
@@ -311,6 +312,7 @@ std::string metrics_text(const MetricSources& sources) {
     events_refused[i] = sum(sources, [i](auto& s) -> auto& { return s.events_refused[i]; });
   }
   write_notices(sources.notices, events_refused, page);
+  write_rates(sources.rates, sources.rates_age_s, page);
   write_process(sources, page);
   return page.text();
 }

@@ -1,10 +1,10 @@
 #include "app/exchange/worker.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +14,7 @@
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
+#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker_parts.h"
 #include "base/time.h"
 #include "exchange/auction.h"
@@ -25,14 +26,6 @@
 #include "openrtb/signed_url.h"
 
 namespace spillway::app {
-namespace {
-
-int64_t wall_clock_ms() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-}
-
-}  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
                Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
@@ -210,7 +203,7 @@ void Worker::on_event(const net::Request& request, net::Reply reply) {
     reply.send(plain_answer(late ? 410 : 403, to_string(event.error()), origin));
     return;
   }
-  const bool taken = notices_.take_event(std::move(*event));
+  const bool taken = notices_.take_event(std::move(*event), std::string(request.query()));
   reply.send(taken ? event_answer(origin)
                    : plain_answer(503, "too many events: try again", origin));
 }

@@ -109,6 +109,8 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
   body.admitted_at = now;
   body.outgoing.reset(body.document, body.request,
                       {.margin_ppm = body.account->price_margin_ppm,
+                       .floor = body.account->floor,
+                       .rates = body.rates(),
                        .fill = body.fill,
                        .seller = &body.account->seller});
   for (uint32_t i = 0; i < body.candidate_count(); ++i) {

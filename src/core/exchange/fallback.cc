@@ -62,7 +62,8 @@ void fill_empty_imps(const Conclusion& end, std::vector<HouseFill>& house, openr
       nbr = openrtb::NoBid::kShed;
     }
     if (policy_of(*end.account, which) == Fallback::kHouse) {
-      fill_with_house(*end.snapshot, *end.request, imp, end.start->seed, end.currency, house);
+      fill_with_house(*end.snapshot, *end.request, imp, end.start->seed,
+                      {.currency = end.currency, .rates = end.rates}, house);
     }
   }
 }

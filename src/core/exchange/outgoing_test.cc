@@ -125,7 +125,7 @@ TEST(Outgoing, EveryMemberOfTheKeyParts) {
   const openrtb::PathEdit mask[] = {
       {.path = {openrtb::Key::device, openrtb::Key::ip}, .json = "1"}};
   const DspEdits base{.imps = imps, .params = params, .privacy = scrub};
-  std::vector<DspEdits> others(9, base);
+  std::vector<DspEdits> others(11, base);
   others[0].imps = {};
   others[1].tmax_ms = 7;
   others[2].at = 2;
@@ -135,6 +135,8 @@ TEST(Outgoing, EveryMemberOfTheKeyParts) {
   others[6].schain = 6;
   others[7].request_id = "own";
   others[8].privacy = mask;
+  others[9].discount_ppm = 1;
+  others[10].floor.price.micros = 1;
   EXPECT_TRUE(same_bytes(base, DspEdits(base)));
   for (size_t i = 0; i < others.size(); ++i) {
     EXPECT_FALSE(same_bytes(base, others[i])) << i;

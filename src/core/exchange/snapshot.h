@@ -81,6 +81,13 @@ struct DspTls {
   std::string cert_file, key_file;  ///< Ours, for a DSP that asks; both or none.
 };
 
+/// A price in some currency below which nothing is sold; zero: none.
+struct Floor {
+  base::Cpm price = {};
+  base::Currency currency = {};
+  bool operator==(const Floor&) const = default;
+};
+
 struct DspConfig {
   std::string name;
   std::string seat;                 ///< For answers without a seat; the name by default.
@@ -97,6 +104,8 @@ struct DspConfig {
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
+  bool gzip = false;  ///< Requests from 1 KiB on are sent compressed, answers may be.
+  Floor floor = {};   ///< No bid of this DSP is taken below it, but on deals.
   bool own_request_id =
       false;  ///< Sent an id of its own for every request, instead of the caller's.
 };
@@ -127,6 +136,7 @@ struct Account {
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
+  Floor floor = {};  ///< No bid is taken below it, but on deals.
   PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.

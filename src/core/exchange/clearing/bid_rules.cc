@@ -177,6 +177,12 @@ Loss secure(const RuleInput& input, Bid& bid) {
   if (mode == Check::kSkip || !imp_of(input, bid).secure) {
     return Loss::kWon;
   }
+  // Without markup of its own it is what the win notice answers.
+  if (!is_text(input.document, input.fields.adm)) {
+    return loads_insecurely(decoded(input, input.fields.nurl))
+               ? broken(mode, Warning::kSecure, Loss::kNotSecure, bid)
+               : Loss::kWon;
+  }
   // Most markup is cleared undecoded.
   const std::string_view raw = input.document.raw_string(input.fields.adm);
   if (!may_mention_http(raw)) {
