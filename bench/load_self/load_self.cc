@@ -62,6 +62,13 @@ double wrk_max_ms(const std::string& text) {
   return at == std::string::npos ? 0 : number_behind(text.substr(at), "");
 }
 
+/// "123 requests in 10.00s"
+double wrk_requests(const std::string& text) {
+  const size_t end = text.find(" requests in ");
+  const size_t begin = end == std::string::npos ? end : text.rfind('\n', end);
+  return begin == std::string::npos ? 0 : number_behind(text.substr(begin), "\n");
+}
+
 std::string wrk(const Nginx& server, double seconds, bool latency) {
   std::vector<std::string> words = {
       kWrk, "-t1", "-c", kConnections, "-d", fmt::format("{:.0f}", std::max(1.0, seconds))};
@@ -151,12 +158,13 @@ int compare_stalls(const Nginx& server, const Plan& plan) {
       R"({{"bench": "load_self_stall", "seconds": {:g}, "stall_ms": {:.0f}, )"
       R"("analytic_p95_ms": {:.0f}, "analytic_p99_ms": {:.0f}, )"
       R"("ours": {{"p50_ms": {:.2f}, "p95_ms": {:.1f}, "p99_ms": {:.1f}, "max_ms": {:.1f}}}, )"
-      R"("wrk": {{"p50_ms": {:.2f}, "p99_ms": {:.2f}, "max_ms": {:.1f}}}}})"
+      R"("wrk": {{"p50_ms": {:.2f}, "p99_ms": {:.2f}, "max_ms": {:.1f}, "requests": {:.0f}, )"
+      R"("waited": {}}}}})"
       "\n",
       seconds, stall_ms, stall_ms / 2, stall_ms * 0.9, number_behind(ours_all, "\"p50\":"),
       number_behind(ours_all, "\"p95\":"), number_behind(ours_all, "\"p99\":"),
       number_behind(ours_all, "\"max\":"), number_behind(closed, "50%"),
-      number_behind(closed, "99%"), wrk_max_ms(closed));
+      number_behind(closed, "99%"), wrk_max_ms(closed), wrk_requests(closed), kConnections);
   return ours_all.empty() || closed.empty() ? 1 : 0;
 }
 

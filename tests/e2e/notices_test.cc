@@ -193,6 +193,28 @@ TEST(Notices, AreNotSentForForgedLateOrForeignEvents) {
   ASSERT_TRUE(market.wait_for("spillway_exchange_notices_sent_total{kind=\"win\"}", 1));
 }
 
+TEST(Notices, EventsThatReachAnotherInstanceAreForwardedToTheirs) {
+  Market market(kNotices);
+  const auto answer = market.exchange.bid_request(kRequest);
+  const auto imp = event_target(answer.body, "burl");
+  ASSERT_NE(imp, "");
+  const auto other_config = [&](uint16_t port) {
+    return fmt::format(
+        "{}  instance: \"2\"\n  instances: {{ \"1\": {{ url: \"http://127.0.0.1:{}\" }} }}\n",
+        kNotices, port);
+  };
+  Market other(other_config(market.exchange.auction().port));
+  ASSERT_TRUE(other.exchange.started());
+  EXPECT_EQ(other.exchange.auction().call("GET", imp).status(), 204);
+  ASSERT_TRUE(other.wait_for("spillway_exchange_events_forwarded_total{end=\"sent\"}", 1));
+  ASSERT_TRUE(market.wait_for("spillway_exchange_notices_sent_total{kind=\"billing\"}", 1));
+  EXPECT_EQ(market.sink.taken("/bill/high?p=1.5"), 1);
+  // Two that take each other for it do not send it round.
+  EXPECT_EQ(other.exchange.auction().call("GET", imp + "&forwarded=1").status(), 204);
+  ASSERT_TRUE(other.wait_for("spillway_exchange_events_total{end=\"unknown\"}", 1));
+  EXPECT_EQ(other.exchange.metrics()["spillway_exchange_events_forwarded_total{end=\"sent\"}"], 1);
+}
+
 TEST(Notices, NeverGoToOurOwnNetworksUnlessAllowed) {
   Market market("");
   const auto answer = market.exchange.bid_request(kRequest);

@@ -124,6 +124,32 @@ TEST_F(TlsToDsps, AreAskedOnConnectionsThatAreKept) {
   EXPECT_EQ(exchange.stop(), 0);
 }
 
+TEST_F(TlsToDsps, NoticesAreSentOverTlsToHostsThatProveTheirName) {
+  const TlsDsp host(server("dsp"));
+  FakeDsp bidder([&](const Message&) {
+    std::string bid = bid_body("2.5");
+    bid.replace(bid.find("\"adm\""), 0,
+                fmt::format(R"("nurl":"https://127.0.0.1:{}/win",)", host.port()));
+    return FakeDsp::Answer{.bytes = ok(bid)};
+  });
+  const auto sent_after_an_auction = [&](std::string_view notices, std::string_view end) {
+    ExchangeProcess exchange(
+        fmt::format("dsps:\n  - {{ name: d, endpoint: \"http://127.0.0.1:{}/\" }}\n"
+                    "notices: {{ allow_private: true, retry_for: 1s{} }}\n",
+                    bidder.port(), notices));
+    EXPECT_EQ(exchange.bid_request(kRequest).status(), 200);
+    const auto series = fmt::format(R"(spillway_exchange_notices_{}_total{{kind="win"}})", end);
+    const auto deadline = Clock::now() + 10s;
+    while (exchange.metrics()[series] < 1 && Clock::now() < deadline) {
+    }
+    return exchange.metrics()[series];
+  };
+  EXPECT_EQ(sent_after_an_auction("", "expired"), 1) << "nobody known signed for it";
+  EXPECT_EQ(host.counters().requests.value(), 0U);
+  EXPECT_EQ(sent_after_an_auction(", " + ca(), "sent"), 1);
+  EXPECT_EQ(host.counters().requests.value(), 1U);
+}
+
 TEST_F(TlsToDsps, AreCalledOnKeptConnections99TimesIn100UnderSteadyLoad) {
   const TlsDsp bidder(server("dsp"));
   ExchangeProcess exchange(dsp(bidder.port(), "127.0.0.1", ca()));

@@ -28,7 +28,7 @@ std::string read_file(const std::string& path) {
 constexpr std::string_view kWhole = R"(
 dsps: [{ name: a, endpoint: "https://h/", regions: { eu: {} } }, { name: b, endpoints: [{ url: "https://h/" }] }]
 accounts: [{ publisher: p }]
-notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }] }
+notices: { public_url: "https://x.example", keys: [{ id: a, secret: "0123456789abcdef0123456789abcdef" }], instances: { b: { url: "https://i/" } } }
 house_ads: [{ type: native, adm: "{}" }]
 )";
 

@@ -16,10 +16,12 @@
 
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/config/url.h"
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/time.h"
 #include "exchange/clearing/rates.h"
+#include "exchange/snapshot.h"
 #include "openrtb/currency.h"
 #include "openrtb/validate.h"
 
@@ -104,6 +106,26 @@ void read_table(ConfigReader reader, exchange::clearing::Rates& out) {
   reader.finish();
 }
 
+void read_feed(ConfigReader& reader, RateFeed& out) {
+  reader.read("url", out.url);
+  reader.read("ca_file", out.ca_file);
+  reader.read("refresh", out.refresh, 1s, 24h);
+  bool insecure = false;
+  reader.read("insecure", insecure);
+  if (out.url.empty()) {
+    return;
+  }
+  auto place = parse_http_url(out.url);
+  if (!place) {
+    reader.problem("url", std::move(place.error()));
+    return;
+  }
+  out.place = std::move(*place);
+  if (!out.place.tls && !insecure && !is_loopback(out.place.host)) {
+    reader.problem("url", "is plain http to another machine: use https, or say insecure: true");
+  }
+}
+
 }  // namespace
 
 ConfigText part_rates(std::string_view text) {
@@ -121,6 +143,17 @@ std::string join_rates(const ConfigText& parts) {
     text += parts.rates;
   }
   return text;
+}
+
+void read_floor(ConfigReader& reader, exchange::Floor& out) {
+  reader.read_cpm("bidfloor", out.price);
+  std::string code(out.currency.view());
+  reader.read("bidfloorcur", code);
+  if (const auto currency = currency_named(code)) {
+    out.currency = *currency;
+  } else {
+    reader.problem("bidfloorcur", fmt::format("must be a currency such as EUR, is \"{}\"", code));
+  }
 }
 
 exchange::clearing::Rates read_rates(std::string_view text, base::Duration stale_after,
@@ -149,15 +182,15 @@ exchange::clearing::Rates read_rates(std::string_view text, base::Duration stale
 }
 
 std::string read_currency(ConfigReader reader, std::string_view recorded,
-                          exchange::clearing::Rates& out) {
+                          exchange::clearing::Rates& out, RateFeed& feed) {
   std::string path;
   base::Duration stale_after = 72h;
   reader.read("file", path);
   reader.read("stale_after", stale_after, 1min, 8760h);
+  read_feed(reader, feed);
   std::string text(recorded);
   if (!path.empty() && recorded.empty()) {
-    constexpr size_t kLimitBytes = size_t{64} << 10;
-    auto read = read_whole_file(path, kLimitBytes);
+    auto read = read_whole_file(path, kRatesBytes);
     if (!read) {
       reader.problem("file", read.error());
     } else {

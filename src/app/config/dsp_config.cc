@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "app/config/currency_config.h"
 #include "app/config/exchange_config.h"
 #include "app/config/guard_config.h"
 #include "app/config/reader.h"
@@ -327,6 +328,8 @@ void read_dsp(ConfigReader& reader, const resilience::SettingsPatch& defaults,
   out.answer_bytes = static_cast<uint32_t>(answer_bytes);
   reader.read("idle_timeout", out.idle_timeout, 1s, 10min);
   reader.read("own_request_id", out.own_request_id);
+  reader.read("gzip", out.gzip);
+  read_floor(reader, out.floor);
   auto expect = reader.section("expect");
   expect.read("qps", expected.qps, 0, 10'000'000);
   expect.read("latency", expected.latency, 1ms, 10s);

@@ -17,6 +17,7 @@
 #include "app/config/guard_config.h"
 #include "app/config/notice_config.h"
 #include "app/config/reader.h"
+#include "app/config/shedding_config.h"
 #include "app/config/url.h"
 #include "base/hash.h"
 #include "base/money.h"
@@ -29,6 +30,7 @@
 #include "net/tls.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
+#include "resilience/shedder.h"
 
 namespace spillway::app {
 namespace {
@@ -181,25 +183,6 @@ void read_validation(ConfigReader reader, openrtb::RequestPolicy& out) {
   reader.finish();
 }
 
-void read_shedding(ConfigReader reader, Shedding& out) {
-  auto level_1 = reader.section("level_1");
-  level_1.read("queue_age", out.level_1_queue_age, 1ms, 1s);
-  level_1.read("in_flight", out.level_1_in_flight, 1, 100'000);
-  level_1.finish();
-  auto level_2 = reader.section("level_2");
-  level_2.read("queue_age", out.level_2_queue_age, 1ms, 1s);
-  level_2.read("in_flight", out.level_2_in_flight, 1, 100'000);
-  level_2.read_bytes("bytes", out.level_2_bytes, 1 << 20, uint64_t{64} << 30);
-  if (out.level_2_queue_age < out.level_1_queue_age) {
-    level_2.problem("queue_age", "must not be less than that of level_1");
-  }
-  if (out.level_2_in_flight < out.level_1_in_flight) {
-    level_2.problem("in_flight", "must not be less than that of level_1");
-  }
-  level_2.finish();
-  reader.finish();
-}
-
 void read_recorder(ConfigReader reader, RecorderSettings& out) {
   reader.read("path", out.path);
   reader.read("sample_ratio", out.sample_ratio, 0.0, 1.0);
@@ -238,6 +221,10 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   read_fallback(fallback, "degraded", out.on_degraded);
   read_fallback(fallback, "shed", out.on_shed);
   fallback.finish();
+  auto criticality = static_cast<size_t>(out.criticality);
+  reader.read_choice("priority", {"critical_plus", "critical", "sheddable_plus", "sheddable"},
+                     criticality);
+  out.criticality = static_cast<resilience::Criticality>(criticality);
   size_t no_bid = out.no_bid_as_200 ? 1 : 0;
   reader.read_choice("no_bid", {"204", "200"}, no_bid);
   out.no_bid_as_200 = no_bid == 1;
@@ -247,6 +234,7 @@ void read_account(ConfigReader& reader, exchange::Account& out) {
   base::Cpm increment{out.second_price_increment_micros};
   reader.read_cpm("second_price_increment", increment);
   out.second_price_increment_micros = increment.micros;
+  read_floor(reader, out.floor);
   read_privacy_policy(reader.section("privacy"), out.privacy);
   reader.read_ppm("margin_ratio", out.price_margin_ppm, exchange::clearing::kMarginMaxPpm);
   reader.read("response_margin", out.response_margin, 0ms, 1s);
@@ -372,7 +360,7 @@ ExchangeConfig read_exchange_config(std::string_view text, std::vector<ConfigPro
   read_timing(root.section("timing"), config.snapshot.timing);
   read_validation(root.section("validation"), config.snapshot.request_policy);
   const std::string rates =
-      read_currency(root.section("currency"), parts.rates, config.snapshot.rates);
+      read_currency(root.section("currency"), parts.rates, config.snapshot.rates, config.rates);
   read_shedding(root.section("shedding"), config.shedding);
   read_recorder(root.section("recorder"), config.recorder);
   read_notices(root.section("notices"), config.notices, config.snapshot.events);

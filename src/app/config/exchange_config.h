@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/currency_config.h"
 #include "app/config/notice_config.h"
 #include "app/config/reader.h"
 #include "base/time.h"
@@ -13,19 +14,19 @@
 #include "net/http2_settings.h"
 #include "net/server.h"
 #include "net/tls.h"
+#include "resilience/refusal_brake.h"
+#include "resilience/shedder.h"
 
 namespace spillway::app {
 
 /// When a worker stops taking on whole auctions. Each worker judges itself.
 struct Shedding {
-  /// A request that waited longer than this before it was read is answered after its walk, with
-  /// the account's shed fallback. Larger: more work is taken on late. [1 ms, 1 s].
-  base::Duration level_1_queue_age = std::chrono::milliseconds(30);
-  uint32_t level_1_in_flight = 2'000;  ///< Unanswered auctions of a worker. [1, 100 000].
-  /// Beyond these a canned no-bid is given before the walk.
-  base::Duration level_2_queue_age = std::chrono::milliseconds(80);
-  uint32_t level_2_in_flight = 4'000;  ///< Also the most auctions a worker keeps memory for.
+  /// Level 1 answers after the walk, with the account's shed fallback; level 2 before it, with a
+  /// canned no-bid, when no class of account is better off. level2.in_flight is also the most
+  /// auctions a worker keeps memory for.
+  resilience::ShedSettings queue;
   uint64_t level_2_bytes = 192 << 20;  ///< Buffered request and answer bytes of a worker.
+  resilience::BrakeSettings brake;     ///< Reading pauses when refusing costs too much.
 };
 
 /// The auction log.
@@ -64,6 +65,7 @@ struct ExchangeConfig {
   Shedding shedding;
   RecorderSettings recorder;
   NoticeConfig notices;
+  RateFeed rates;
   std::vector<ExpectedTraffic> expected;  ///< Beside snapshot.dsps.
   exchange::Snapshot snapshot;
 };

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "app/config/reader.h"
+#include "app/config/url.h"
 #include "exchange/notice_url.h"
 #include "exchange/snapshot.h"
 #include "openrtb/signed_url.h"
@@ -59,6 +60,26 @@ std::vector<EventSigner::Key> read_keys(ConfigReader& reader) {
   return keys;
 }
 
+void read_instances(ConfigReader& reader, NoticeConfig& out) {
+  for (auto& [name, entry] : reader.entries("instances")) {
+    std::string text;
+    bool insecure = false;
+    entry.read("url", text);
+    entry.read("insecure", insecure);
+    auto url = parse_http_url(text);
+    if (!url) {
+      entry.problem("url", std::move(url.error()));
+    } else if (name == out.instance) {
+      entry.problem("", "is this very instance");
+    } else if (!url->tls && !insecure && !is_loopback(url->host)) {
+      entry.problem("url", "is plain http to another machine: use https, or say insecure: true");
+    } else {
+      out.instances.emplace(name, std::move(*url));
+    }
+    entry.finish();
+  }
+}
+
 void read_event_urls(ConfigReader& reader, exchange::EventUrls& out) {
   std::string public_url;
   reader.read("public_url", public_url);
@@ -96,8 +117,10 @@ void read_notices(ConfigReader reader, NoticeConfig& out, exchange::EventUrls& e
     reader.problem("instance", "must be 1 to 128 letters, digits, \"-\", \".\" and \"_\"");
   }
   out.instance = events.instance;
+  read_instances(reader, out);
   reader.read("event_lifetime", events.lifetime, 1s, 24h);
   reader.read("allow_private", out.allow_private);
+  reader.read("ca_file", out.ca_file);
   auto& limits = out.limits;
   reader.read("queue", limits.queue, 16, 1'000'000);
   uint64_t table_bytes = limits.table_bytes;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 
 #include "app/config/reader.h"
+#include "app/config/url.h"
 #include "exchange/notices.h"
 #include "exchange/snapshot.h"
 
@@ -12,7 +15,10 @@ namespace spillway::app {
 struct NoticeConfig {
   exchange::NoticeLimits limits;
   bool allow_private = false;  ///< Notice hosts may be in private networks and on loopback.
+  std::string ca_file;         ///< Who may sign https hosts' certificates; empty: the system's.
   std::string instance = "1";
+  /// Where other instances take events, by name: what is not of this one is forwarded there.
+  std::map<std::string, HttpUrl, std::less<>> instances;
 };
 
 /// Reads the section `notices`; `events` is what answers need of it.

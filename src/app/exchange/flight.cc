@@ -27,6 +27,7 @@ void Flight::reset() {
   verdicts.clear();
   call_slots.clear();
   calls_open = 0;
+  shed = false;
   answered = false;
   pinned = false;
   counted = false;

@@ -55,6 +55,7 @@ class Flight final : public net::Timer {
   std::vector<exchange::Verdict> verdicts;
   std::vector<uint32_t> call_slots;  ///< The worker's, of unsettled calls.
   uint32_t calls_open = 0;           ///< Whose on_answer is still to come.
+  bool shed = false;                 ///< The answer says no for want of capacity.
   bool answered = false;             ///< The caller was answered, or is gone.
   bool pinned = false;               ///< Being worked on further up the stack.
   bool counted = false;              ///< Among the worker's auctions in flight.

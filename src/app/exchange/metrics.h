@@ -8,6 +8,7 @@
 #include "app/exchange/bid_alerts.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/notice_desk.h"
+#include "app/exchange/rate_source.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -26,6 +27,8 @@ struct MetricSources {
   const Recorder& recorder;
   const BidAlerts& bid_alerts;
   const NoticeDesk& notices;
+  const RateFetches& rates;
+  double rates_age_s = -1;  ///< By their own word; -1 without rates.
   const DspHosts& hosts;
   base::Instant now{};
   uint64_t log_dropped = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +26,8 @@ namespace {
 
 constexpr size_t kAnswerBytes = 64 * 1024;  // nobody reads it; a pixel or an empty page is usual
 
-net::TargetSettings settings_of(const exchange::NoticePlace& place, size_t connections) {
+net::TargetSettings settings_of(const exchange::NoticePlace& place, size_t connections,
+                                const std::string& ca_file) {
   net::TargetSettings settings{.name = "notices/" + place.host,
                                .host = place.host,
                                .port = place.port,
@@ -33,7 +35,7 @@ net::TargetSettings settings_of(const exchange::NoticePlace& place, size_t conne
                                .max_handshakes = connections,
                                .answer_bytes = kAnswerBytes};
   if (place.tls) {
-    auto tls = net::TlsClient::make({.host = place.host});
+    auto tls = net::TlsClient::make({.host = place.host, .ca_file = ca_file});
     // Without a store of certificates nobody can prove a name: never fall back to plain.
     if (tls) {
       settings.tls = std::move(*tls);
@@ -56,7 +58,11 @@ NoticeDesk::NoticeDesk(net::Reactor& reactor, const NoticeConfig& config, uint64
                }),
       client_(reactor, {.worker_bytes = size_t{16} << 20,
                         .names = std::make_shared<PublicLookup>(allow_private_)}),
-      connections_(config.limits.in_flight_per_host) {}
+      forwarder_(reactor),
+      connections_(config.limits.in_flight_per_host),
+      ca_file_(config.ca_file) {
+  forwarder_.deploy(config);
+}
 
 NoticeDesk::~NoticeDesk() = default;
 
@@ -64,6 +70,8 @@ void NoticeDesk::deploy(const NoticeConfig& config) {
   instance_ = config.instance;
   allow_private_->store(config.allow_private, std::memory_order_relaxed);
   connections_ = config.limits.in_flight_per_host;
+  ca_file_ = config.ca_file;  // of hosts not called yet
+  forwarder_.deploy(config);
   notices_.set_limits(reactor_.now(), config.limits);
 }
 
@@ -89,18 +97,18 @@ bool NoticeDesk::take_cleared(exchange::ClearedNotices&& cleared) {
   });
 }
 
-bool NoticeDesk::take_event(openrtb::Event event) {
-  return post([this, event = std::move(event)](base::Instant now) {
+bool NoticeDesk::take_event(openrtb::Event event, std::string query) {
+  return post([this, event = std::move(event), query = std::move(query)](base::Instant now) {
     if (event.instance == instance_) {
       notices_.on_event(now, event);
-    } else {
+    } else if (!forwarder_.forward(now, event.instance, query)) {
       notices_.on_foreign_event();
     }
   });
 }
 
 bool NoticeDesk::quiet() const {
-  return in_flight_ == 0 && mailbox_.load(std::memory_order_relaxed) == 0;
+  return in_flight_ == 0 && forwarder_.quiet() && mailbox_.load(std::memory_order_relaxed) == 0;
 }
 
 net::TargetId NoticeDesk::target_of(const exchange::NoticeCall& call) {
@@ -108,7 +116,7 @@ net::TargetId NoticeDesk::target_of(const exchange::NoticeCall& call) {
   if (found != targets_.end()) {
     return found->second;
   }
-  const net::TargetId id = client_.add_target(settings_of(*call.place, connections_));
+  const net::TargetId id = client_.add_target(settings_of(*call.place, connections_, ca_file_));
   targets_.emplace(call.host, id);
   return id;
 }

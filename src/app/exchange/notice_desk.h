@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/config/notice_config.h"
+#include "app/exchange/event_forwarder.h"
 #include "base/call_result.h"
 #include "base/counter.h"
 #include "base/time.h"
@@ -25,7 +26,7 @@ namespace spillway::app {
 ///
 /// Thread rule: take_cleared, take_event and dropped from any thread; the rest on the reactor's.
 /// The reactor must have ended before destruction, or be on the destroying thread. Memory: at most
-/// kMailbox messages wait between the threads.
+/// kMailbox messages wait between the threads, and what EventForwarder holds.
 class NoticeDesk final : private net::CallListener, private net::Timer {
  public:
   static constexpr size_t kMailbox = 20'000;
@@ -38,9 +39,11 @@ class NoticeDesk final : private net::CallListener, private net::Timer {
   /// Hands over an auction's notices; what is posted before an event is known when it comes. False,
   /// and counted, when too many messages wait.
   bool take_cleared(exchange::ClearedNotices&& cleared);
-  bool take_event(openrtb::Event event);
+  bool take_event(openrtb::Event event, std::string query);
 
   [[nodiscard]] const exchange::Notices& notices() const { return notices_; }
+
+  [[nodiscard]] const ForwardCounts& forwarded() const { return forwarder_.counts(); }
 
   /// Messages dropped on their way to here.
   [[nodiscard]] uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -65,9 +68,11 @@ class NoticeDesk final : private net::CallListener, private net::Timer {
   std::shared_ptr<std::atomic<bool>> allow_private_;
   exchange::Notices notices_;
   net::Client client_;
+  EventForwarder forwarder_;
   std::map<uint32_t, net::TargetId> targets_;  // by host
   uint32_t in_flight_ = 0;
   size_t connections_ = 1;
+  std::string ca_file_;
   std::atomic<size_t> mailbox_{0};
   std::atomic<uint64_t> dropped_{0};
 };

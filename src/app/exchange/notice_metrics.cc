@@ -3,7 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
+#include "app/exchange/event_forwarder.h"
 #include "app/exchange/notice_desk.h"
 #include "exchange/notice_orders.h"
 #include "exchange/notice_table.h"
@@ -62,6 +65,13 @@ void write_notices(const NoticeDesk& desk, const std::array<uint64_t, 3>& events
   page.counter("spillway_exchange_notice_messages_dropped_total",
                "Auctions' notices and events dropped on their way to the control thread.", {},
                desk.dropped());
+  const ForwardCounts& forwarded = desk.forwarded();
+  const std::pair<std::string_view, uint64_t> ends[] = {
+      {"sent", forwarded.sent}, {"failed", forwarded.failed}, {"dropped", forwarded.dropped}};
+  for (const auto& [end, count] : ends) {
+    page.counter("spillway_exchange_events_forwarded_total",
+                 "Events of other instances, by what forwarding came to.", {{"end", end}}, count);
+  }
   page.gauge("spillway_exchange_notices_pending", "Notices not settled.", {},
              static_cast<double>(notices.pending()));
   page.gauge("spillway_exchange_notice_hosts", "Notice hosts known.", {{"state", "known"}},

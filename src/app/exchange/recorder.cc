@@ -28,11 +28,8 @@ constexpr auto kLook = 20ms;
 constexpr size_t kRecordsAtOnce = 256;
 
 size_t bytes_of(const exchange::Record& record) {
-  size_t bytes = sizeof(record) + record.request.size() + record.reply.size();
-  for (const auto& answer : record.answers) {
-    bytes += sizeof(answer) + answer.body.size();
-  }
-  return bytes;
+  return sizeof(record) + record.request.size() + record.reply.size() + record.bodies.size() +
+         record.answers.size() * sizeof(exchange::Record::AnswerInput);
 }
 
 }  // namespace

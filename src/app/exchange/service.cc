@@ -25,6 +25,7 @@
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
+#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker.h"
 #include "base/time.h"
 #include "net/http.h"
@@ -82,6 +83,7 @@ Service::Service(ExchangeConfig config, std::string config_path)
       registry_(config_->workers, random_seed()),
       stats_(config_->workers),
       notices_(control_, config_->notices, random_seed()),
+      rates_(control_, random_seed(), [this](const std::string& text) { return take_rates(text); }),
       hosts_(control_, log_, config_->workers, random_seed()) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
@@ -141,7 +143,7 @@ void Service::open_listeners() {
     return;
   }
   for (uint32_t i = 0; i < workers_.size(); ++i) {
-    workers_[i]->watch(server_->counters(i));
+    workers_[i]->watch(*server_);
   }
   std::vector<net::Server::Worker> control;
   control.push_back({.reactor = control_,
@@ -216,6 +218,7 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
     workers_[worker]->deploy(std::move(deployment));
   }
   notices_.deploy(config->notices);
+  rates_.deploy(config->rates);
   config_ = std::move(config);
 }
 
@@ -249,6 +252,11 @@ observe::AdminHooks Service::hooks() {
           .reload = [this] { return reload(); }};
 }
 
+double Service::rates_age_s() const {
+  const auto& rates = config_->snapshot.rates;
+  return rates.empty() ? -1 : static_cast<double>(wall_clock_ms() - rates.as_of_ms()) / 1e3;
+}
+
 std::string Service::metrics() {
   MetricSources sources{.registry = registry_,
                         .stats = stats_,
@@ -257,6 +265,8 @@ std::string Service::metrics() {
                         .recorder = recorder_,
                         .bid_alerts = bid_alerts_,
                         .notices = notices_,
+                        .rates = rates_.fetches(),
+                        .rates_age_s = rates_age_s(),
                         .hosts = hosts_,
                         .now = clock_.now(),
                         .log_dropped = log_.dropped(),

@@ -13,6 +13,7 @@
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/notice_desk.h"
+#include "app/exchange/rate_source.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
 #include "net/os_clock.h"
@@ -56,11 +57,13 @@ class Service final : private net::Timer {
   EndpointStats& stats_of(uint32_t worker, const std::string& key);
   std::string reload();
   std::string try_reload();
+  std::string take_rates(const std::string& text);
   std::string judge_file(ExchangeConfig& next, TlsOfDsps& tls);
   [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
                                      base::Duration lasting, std::string_view why);
   [[nodiscard]] observe::AdminHooks hooks();
   [[nodiscard]] std::string metrics();
+  [[nodiscard]] double rates_age_s() const;
   void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
   void on_signal(int number);
@@ -85,6 +88,7 @@ class Service final : private net::Timer {
   std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
   BidAlerts bid_alerts_;
   NoticeDesk notices_;
+  RateSource rates_;
   DspHosts hosts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;

@@ -11,10 +11,12 @@
 #include <sys/resource.h>
 
 #include "app/config/config_file.h"
+#include "app/config/currency_config.h"
 #include "app/config/exchange_config.h"
 #include "app/config/reader.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
+#include "app/exchange/wall_clock.h"
 #include "net/server.h"
 #include "net/tls.h"
 #include "observe/log.h"
@@ -67,6 +69,9 @@ std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
   }
   std::vector<ConfigProblem> problems;
   next = read_exchange_config(*text, problems);
+  if (const auto fetched = rates_.text_of(next.rates); problems.empty() && !fetched.empty()) {
+    next = read_exchange_config(join_rates({.settings = *text, .rates = fetched}), problems);
+  }
   std::string sentences;
   for (const auto& problem : problems) {
     sentences += to_string(problem, config_path_) + "\n";
@@ -84,6 +89,30 @@ std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
   }
   tls = std::move(*loaded);
   return sentences;
+}
+
+// Rates that were fetched become a configuration like the present one, so that auctions, their log
+// and its replay have them from one place.
+std::string Service::take_rates(const std::string& text) {
+  ConfigText parts = part_rates(config_->snapshot.text);
+  parts.rates = text;
+  std::vector<ConfigProblem> problems;
+  ExchangeConfig next = read_exchange_config(join_rates(parts), problems);
+  if (!problems.empty()) {
+    return to_string(problems.front(), next.rates.url);
+  }
+  const auto& rates = next.snapshot.rates;
+  const int64_t now_ms = wall_clock_ms();
+  if (!rates.fresh(now_ms)) {
+    return "the rates are stale by their own as_of";
+  }
+  if (config_->snapshot.rates.fresh(now_ms) &&
+      rates.as_of_ms() < config_->snapshot.rates.as_of_ms()) {
+    return "the rates are older than those in use";
+  }
+  deploy(std::make_shared<const ExchangeConfig>(std::move(next)));
+  log_.event(observe::Level::kInfo, "event=rates_taken hash={:016x}", config_->snapshot.hash);
+  return {};
 }
 
 std::string Service::reload() {

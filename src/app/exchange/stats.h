@@ -8,6 +8,7 @@
 #include "base/histogram.h"
 #include "exchange/auction.h"
 #include "resilience/outcome.h"
+#include "resilience/shedder.h"
 
 namespace spillway::app {
 
@@ -51,7 +52,11 @@ struct WorkerStats {
   std::array<base::Counter, 4> privacy;  ///< DSPs of routed auctions by exchange::PrivacyClass.
   base::Counter imps, fills;
   base::Counter nbr_time, nbr_shed, nbr_invalid, nbr_other;
-  std::array<base::Counter, 3> shed;            ///< By level; level 0 stays zero.
+  /// By level (1, 2), reason (resilience::ShedReason, then kShedForMemory) and class of account
+  /// (resilience::Criticality, then kShedUnread).
+  static constexpr size_t kShedForMemory = resilience::kShedReasons;
+  static constexpr size_t kShedUnread = resilience::kCriticalities;
+  std::array<std::array<std::array<base::Counter, kShedUnread + 1>, kShedForMemory + 1>, 2> shed;
   std::array<base::Counter, 3> events_refused;  ///< By openrtb::EventErrc.
   base::Counter not_found, wrong_method, callers_gone;
   base::Counter in_flight;   ///< Unanswered auctions now.

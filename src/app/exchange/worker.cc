@@ -1,9 +1,10 @@
 #include "app/exchange/worker.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -13,24 +14,18 @@
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
+#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker_parts.h"
 #include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/notice_orders.h"
+#include "exchange/shed_levels.h"
 #include "net/http.h"
 #include "net/server.h"
 #include "openrtb/codes.h"
 #include "openrtb/signed_url.h"
 
 namespace spillway::app {
-namespace {
-
-int64_t wall_clock_ms() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-}
-
-}  // namespace
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
                Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
@@ -75,28 +70,22 @@ void Worker::on_request(const net::Request& request, net::Reply reply) {
   reply.send(std::move(response));
 }
 
-uint8_t Worker::shed_level(const net::Request& request) const {
-  const Shedding& limits = route_->config->shedding;
-  const uint64_t buffered =
-      server_counters_ == nullptr ? 0 : server_counters_->buffered_bytes.value();
-  const size_t flights = flights_.size() - free_flights_.size();
-  if (request.queue_age > limits.level_2_queue_age || in_flight_ >= limits.level_2_in_flight ||
-      flights >= 2 * size_t{limits.level_2_in_flight} || buffered > limits.level_2_bytes) {
-    return 2;
-  }
-  if (request.queue_age > limits.level_1_queue_age || in_flight_ >= limits.level_1_in_flight) {
-    return 1;
-  }
-  return 0;
+exchange::ShedLevels Worker::judge(const net::Request& request, base::Instant now) {
+  return gate_.judge(
+      now, {.queue_age = request.queue_age,
+            .in_flight = in_flight_,
+            .flights = flights_.size() - free_flights_.size(),
+            .buffered_bytes =
+                server_ == nullptr ? 0 : server_->counters(index_).buffered_bytes.value()});
 }
 
 void Worker::serve(const net::Request& request, net::Reply reply) {
-  const uint8_t level = shed_level(request);
-  exchange::Start start{.now = reactor_.refresh(),
+  const base::Instant now = reactor_.refresh();
+  exchange::Start start{.now = now,
                         .time_zero = request.time_zero,
                         .wall_ms = wall_clock_ms(),
                         .seed = rng_.next(),
-                        .shed_level = level,
+                        .shed = judge(request, now),
                         .has_origin = !request.header("Origin").empty(),
                         .is_json = speaks_json(request.header("Content-Type")),
                         .client_address = request.client_address,
@@ -104,21 +93,21 @@ void Worker::serve(const net::Request& request, net::Reply reply) {
                         .body = request.body};
   stats_.auctions.add();
   stats_.queue_age.record(request.queue_age);
-  if (level > 0) {
-    stats_.shed[level].add();
-  }
   Flight& flight = *take_flight();
   flight.origin = request.header("Origin");
   flight.route = route_;
   flight.reply = std::move(reply);
   flight.time_zero = request.time_zero;
   // Shed before the walk: its bytes are not looked at, so they need not be kept.
-  start.body = level == 2 ? request.body : flight.keep_body(request.body);
+  const bool unread = start.shed.least() == 2;
+  start.body = unread ? request.body : flight.keep_body(request.body);
   if (recorder_.samples(start.seed)) {
     flight.record = recorder_.blank(index_);
     flight.record->take_start(route_->snapshot(), start);
   }
   flight.auction.start(route_->snapshot(), start);
+  flight.shed =
+      gate_.settle(unread ? std::nullopt : std::optional(flight.auction.account().criticality));
   if (!flight.auction.finished()) {
     begin_asking(flight, start.now);
   } else {
@@ -182,7 +171,12 @@ void Worker::answer_caller(Flight& flight, base::Instant now) {
   }
   flight.answered = true;
   tell_dsps(flight);  // first: an event may follow the answer at once
-  flight.reply.send(http_answer(std::move(reply), flight.origin));
+  auto answer = http_answer(std::move(reply), flight.origin);
+  answer.refusal = flight.shed;
+  if (flight.shed) {
+    note_refusal();
+  }
+  flight.reply.send(std::move(answer));
 }
 
 void Worker::tell_dsps(const Flight& flight) {
@@ -209,7 +203,7 @@ void Worker::on_event(const net::Request& request, net::Reply reply) {
     reply.send(plain_answer(late ? 410 : 403, to_string(event.error()), origin));
     return;
   }
-  const bool taken = notices_.take_event(std::move(*event));
+  const bool taken = notices_.take_event(std::move(*event), std::string(request.query()));
   reply.send(taken ? event_answer(origin)
                    : plain_answer(503, "too many events: try again", origin));
 }

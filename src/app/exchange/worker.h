@@ -12,11 +12,13 @@
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
+#include "app/exchange/shed_gate.h"
 #include "app/exchange/stats.h"
 #include "base/rng.h"
 #include "net/client.h"
 #include "net/reactor.h"
 #include "net/server.h"
+#include "resilience/refusal_brake.h"
 
 namespace spillway::app {
 
@@ -24,8 +26,8 @@ namespace spillway::app {
 /// exchange::Auction with what the sockets say.
 ///
 /// Thread rule: everything on its reactor's thread but the constructor, deploy() and the counters.
-/// Memory: at most level_2_in_flight flights and, a flight, one call an endpoint; both are kept for
-/// reuse.
+/// Memory: at most twice shedding.level_2.in_flight flights and, a flight, one call an endpoint;
+/// both are kept for reuse.
 class Worker final : public net::CallListener, public FlightOwner {
  public:
   Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
@@ -41,8 +43,9 @@ class Worker final : public net::CallListener, public FlightOwner {
 
   [[nodiscard]] const WorkerStats& stats() const { return stats_; }
 
-  /// The server's own counters of this worker: its byte budget decides shedding.
-  void watch(const net::ServerCounters& counters) { server_counters_ = &counters; }
+  /// The server that this worker is part of, at its own index: its byte budget decides shedding,
+  /// and its reads pause when refusing costs too much. Outlives the worker's thread.
+  void watch(net::Server& server) { server_ = &server; }
 
  private:
   struct Target;
@@ -60,7 +63,20 @@ class Worker final : public net::CallListener, public FlightOwner {
     Worker& worker_;
   };
 
+  /// Looks at what refusing costs while anything is refused.
+  class Brakeman final : public net::Timer {
+   public:
+    explicit Brakeman(Worker& worker) : worker_(worker) {}
+
+   private:
+    void on_timer(base::Instant now) override { worker_.weigh_refusals(now); }
+
+    Worker& worker_;
+  };
+
   void publish(base::Instant now);
+  void weigh_refusals(base::Instant now);
+  void note_refusal();
 
   void take_on(Deployment deployment);
   [[nodiscard]] net::TargetSettings target_settings(const exchange::DspConfig& dsp,
@@ -68,7 +84,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   void drop_unused_targets();
 
   void serve(const net::Request& request, net::Reply reply);
-  [[nodiscard]] uint8_t shed_level(const net::Request& request) const;
+  exchange::ShedLevels judge(const net::Request& request, base::Instant now);
   Flight* take_flight();
   void ask_guards(Flight& flight, base::Instant now);
   void send_asks(Flight& flight, std::span<const exchange::Ask> asks, base::Instant now);
@@ -100,7 +116,12 @@ class Worker final : public net::CallListener, public FlightOwner {
   NoticeDesk& notices_;
   DspHosts& hosts_;
   WorkerStats stats_;
-  const net::ServerCounters* server_counters_ = nullptr;
+  net::Server* server_ = nullptr;
+  ShedGate gate_{stats_};
+  resilience::RefusalBrake brake_;
+  Brakeman brakeman_{*this};
+  base::Instant weighed_at_{};
+  uint64_t refusing_ns_ = 0;  ///< As of weighed_at_.
 
   std::shared_ptr<const Route> route_;
   std::vector<std::weak_ptr<const Route>> old_routes_;

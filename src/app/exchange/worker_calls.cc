@@ -85,6 +85,7 @@ void Worker::send_ask(Flight& flight, const exchange::Ask& ask) {
   call.permit = std::move(flight.admissions[ask.candidate].permit);
   ++target.calls_open;
   ++flight.calls_open;
+  call.place = static_cast<uint32_t>(flight.call_slots.size());
   flight.call_slots.push_back(slot);
   target.stats->asked.add();
   const net::CallDeadlines deadlines{
@@ -107,7 +108,10 @@ uint32_t Worker::take_call() {
 void Worker::free_call(uint32_t slot) {
   Call& call = *calls_[slot];
   --call.target->calls_open;
-  call = Call();
+  call.flight = nullptr;
+  call.target = nullptr;
+  call.permit = resilience::Permit();
+  call.tail = resilience::Tail();
   stats_.calls_open.subtract();
   free_calls_.push_back(slot);
   if (retiring_) {
@@ -137,7 +141,10 @@ void Worker::on_answer(uint64_t tag, const base::CallResult& result, std::string
     learn_network_cost(result.connect_time, call.target->network_cost, call.target->cost_known);
   }
   call.flight = nullptr;
-  std::erase(flight.call_slots, slot);
+  const uint32_t moved = flight.call_slots.back();
+  flight.call_slots[call.place] = moved;
+  calls_[moved]->place = call.place;
+  flight.call_slots.pop_back();
   --flight.calls_open;
   if (!draining) {
     free_call(slot);

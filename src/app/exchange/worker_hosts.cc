@@ -11,6 +11,7 @@
 #include "app/exchange/dsp_hosts.h"
 #include "base/call_result.h"
 #include "base/time.h"
+#include "net/host_choice.h"
 #include "net/resolver.h"
 #include "resilience/hosts.h"
 #include "resilience/outcome.h"

@@ -29,6 +29,7 @@ struct Worker::Call {
   Flight* flight = nullptr;  ///< Null once its answer was delivered and only the tail is left.
   Target* target = nullptr;
   uint32_t candidate = 0;
+  uint32_t place = 0;  ///< In Flight::call_slots.
   uint64_t client_id = 0;
   resilience::Permit permit;
   resilience::Tail tail;

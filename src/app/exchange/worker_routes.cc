@@ -62,6 +62,8 @@ void Worker::take_on(Deployment deployment) {
     old_routes_.push_back(route_);
   }
   route_ = std::move(route);
+  gate_.set(route_->config->shedding, route_->snapshot().accounts);
+  brake_.set(route_->config->shedding.brake);
   drop_unused_targets();
   publish(reactor_.now());
 }
@@ -72,6 +74,7 @@ net::TargetSettings Worker::target_settings(const exchange::DspConfig& dsp,
           .host = endpoint.host,
           .port = endpoint.port,
           .addresses = endpoint.addresses,
+          .gzip = dsp.gzip,
           .max_connections = connections_of_worker(dsp.max_connections, workers_, index_),
           .max_handshakes = connections_of_worker(dsp.max_handshakes, workers_, index_),
           .answer_bytes = dsp.answer_bytes,

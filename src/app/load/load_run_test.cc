@@ -72,9 +72,10 @@ TEST_F(LoadRunTest, AskedForMoreThanItCanDoItSaysSoAfterTheRun) {
   const RunSummary summary = run(load);
   EXPECT_LT(summary.achieved_ratio(), 0.1);
   EXPECT_NE(failure_of(summary), "");
-  EXPECT_TRUE(report_json(summary).starts_with(R"({"dropped":118,)")) << report_json(summary);
-  EXPECT_TRUE(report_text(summary).starts_with("not sent     dropped 118 "))
-      << report_text(summary);
+  EXPECT_GE(summary.tally.dropped(), 100);
+  const std::string dropped = std::to_string(summary.tally.dropped());
+  EXPECT_TRUE(report_json(summary).starts_with(R"({"dropped":)" + dropped + ",")) << dropped;
+  EXPECT_TRUE(report_text(summary).starts_with("not sent     dropped " + dropped)) << dropped;
 }
 
 TEST_F(LoadRunTest, WorkersShareOneScheduleExactly) {

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <expected>
 #include <fstream>
+#include <ios>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>

@@ -58,8 +58,9 @@ Scale scale_of(const Plot& plot) {
 std::vector<double> ticks_of(const Scale& scale) {
   std::vector<double> ticks;
   if (scale.log) {
-    for (double tick = scale.low; tick <= scale.high * 1.0001; tick *= 10) {
-      ticks.push_back(tick);
+    const auto decades = std::lround(std::log10(scale.high / scale.low));
+    for (int i = 0; i <= decades; ++i) {
+      ticks.push_back(scale.low * std::pow(10, i));
     }
     return ticks;
   }
@@ -73,8 +74,9 @@ std::vector<double> ticks_of(const Scale& scale) {
       break;
     }
   }
-  for (double tick = 0; tick <= scale.high; tick += step) {
-    ticks.push_back(tick);
+  const auto count = static_cast<int>(scale.high / step);
+  for (int i = 0; i <= count; ++i) {
+    ticks.push_back(i * step);
   }
   return ticks;
 }

@@ -59,6 +59,7 @@ std::vector<double> over_time(const workload::Series& series, Value value) {
 
 std::vector<bool> shades(const workload::Series& series) {
   std::vector<bool> shaded;
+  shaded.reserve(series.intervals().size());
   for (size_t i = 0; i < series.intervals().size(); ++i) {
     shaded.push_back(series.starved(i));
   }

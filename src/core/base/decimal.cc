@@ -75,9 +75,35 @@ bool split(std::string_view text, Parts& out) {
   return at == text.size();
 }
 
+/// Prices as most are: up to nine digits, a point and up to six more, nothing lost and nothing to
+/// overflow. False for all else, good or bad.
+bool plain_micros(std::string_view text, int64_t& micros) {
+  constexpr std::array<int64_t, 7> kUnits{1'000'000, 100'000, 10'000, 1'000, 100, 10, 1};
+  const size_t whole = digits_at(text, 0);
+  if (whole == 0 || whole > 9 || (whole > 1 && text.front() == '0')) {
+    return false;
+  }
+  size_t fraction = 0;
+  if (whole < text.size()) {
+    fraction = text[whole] == '.' ? digits_at(text, whole + 1) : 0;
+    if (fraction == 0 || fraction > 6 || whole + 1 + fraction != text.size()) {
+      return false;
+    }
+  }
+  micros = 0;
+  for (const char c : text) {
+    micros = c == '.' ? micros : micros * 10 + (c - '0');
+  }
+  micros *= kUnits[fraction];
+  return true;
+}
+
 }  // namespace
 
 Result<int64_t, DecimalErrc> parse_micros(std::string_view text, Rounding rounding) {
+  if (int64_t plain = 0; plain_micros(text, plain)) {
+    return plain;
+  }
   Parts parts;
   if (!split(text, parts)) {
     return std::unexpected(DecimalErrc::kNotANumber);

@@ -27,6 +27,17 @@ TEST(Decimal, ReadsEverySpellingOfANumberExactly) {
   EXPECT_EQ(down("9223372036854.775807"), INT64_MAX);
 }
 
+TEST(Decimal, TheUsualSpellingMeansWhatTheLongOneDoes) {
+  for (const char* text : {"0", "0.0", "1", "1.0", "0.25", "12.345678", "12.3456789", "00", "01.5",
+                           "1.", ".5", "999999999.999999", "1000000000", "999999999.9999999",
+                           "1.2.3", "1.-2", "", "1x", "-0.25"}) {
+    const auto plain = parse_micros(text, Rounding::kDown);
+    const auto longer = parse_micros(std::string(text) + "e0", Rounding::kDown);
+    EXPECT_EQ(plain.has_value(), longer.has_value()) << text;
+    EXPECT_EQ(plain.value_or(-1), longer.value_or(-1)) << text;
+  }
+}
+
 TEST(Decimal, RoundsPricesDownAndFloorsUpSoThatRoundingNeverPassesAFloor) {
   EXPECT_EQ(down("0.4999999"), 499'999);
   EXPECT_EQ(up("0.4999991"), 500'000);

@@ -53,7 +53,7 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.stage = Body::Stage::kEnded;
     return {};
   }
-  if (input.shed_level >= 2) {
+  if (input.shed.least() == 2) {
     write_shed(*body.account, input, body.reply);
     body.stage = Body::Stage::kEnded;
     return {};
@@ -63,7 +63,14 @@ std::span<const Candidate> Auction::start(const Snapshot& snapshot, const Start&
     body.stage = Body::Stage::kEnded;
     return {};
   }
-  if (input.shed_level == 1) {
+  const uint8_t shed = input.shed.level(body.account->criticality);
+  body.input.shed = ShedLevels::all(shed);
+  if (shed == 2) {
+    write_shed(*body.account, input, body.reply);
+    body.stage = Body::Stage::kEnded;
+    return {};
+  }
+  if (shed == 1) {
     body.refuse_everyone(openrtb::NoBid::kShed, openrtb::NonBid::kShed);
     return {};
   }
@@ -102,6 +109,8 @@ std::span<const Ask> Auction::admit(base::Instant now, std::span<const Verdict> 
   body.admitted_at = now;
   body.outgoing.reset(body.document, body.request,
                       {.margin_ppm = body.account->price_margin_ppm,
+                       .floor = body.account->floor,
+                       .rates = body.rates(),
                        .fill = body.fill,
                        .seller = &body.account->seller});
   for (uint32_t i = 0; i < body.candidate_count(); ++i) {
@@ -174,6 +183,8 @@ ReplyBytes Auction::take_reply() { return std::exchange(body_->reply, ReplyBytes
 std::span<const PrivacyDecision> Auction::privacy() const { return body_->privacy; }
 
 const openrtb::RequestView& Auction::request() const { return body_->request; }
+
+const Account& Auction::account() const { return *body_->account; }
 
 std::span<const Candidate> Auction::candidates() const { return body_->routes.candidates(); }
 

@@ -13,6 +13,7 @@
 #include "exchange/classify.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/privacy.h"
+#include "exchange/shed_levels.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "resilience/guard.h"
@@ -27,7 +28,7 @@ struct Start {
   base::Instant time_zero{};          ///< Deadlines count from here.
   int64_t wall_ms = 0;                ///< Since the epoch, for ${AUCTION_IMP_TS}.
   uint64_t seed = 0;                  ///< Ties, shares of traffic.
-  uint8_t shed_level = 0;             ///< 0 serve, 1 after the walk, 2 before it.
+  ShedLevels shed{};                  ///< By class of account; 2 for all: nothing is read.
   bool has_origin = false;            ///< The caller is a browser: no-bids are 200 JSON.
   bool is_json = true;                ///< False for content types we do not speak (protobuf, avro).
   std::string_view client_address{};  ///< Of the caller, without port or brackets; lives as `body`.
@@ -146,6 +147,9 @@ class Auction {
 
   [[nodiscard]] const ReplyBytes& reply() const;
   [[nodiscard]] ReplyBytes take_reply();
+
+  /// The account the request was read for; the default one before that.
+  [[nodiscard]] const Account& account() const;
 
   [[nodiscard]] const openrtb::RequestView& request() const;
   [[nodiscard]] std::span<const Candidate> candidates() const;

@@ -14,6 +14,7 @@
 #include "exchange/auction_rules.h"
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/margin.h"
 #include "exchange/conclusion.h"
 #include "exchange/enrich.h"
 #include "exchange/fallback.h"
@@ -153,7 +154,9 @@ DspEdits Auction::Body::edits_for(uint32_t index, int64_t tmax_ms) {
           .buyeruid = prebid.buyeruid(candidate.dsp),
           .schain = prebid.schain(candidate.dsp),
           .request_id = request_id,
-          .copy = privacy[candidate.dsp].copy};
+          .copy = privacy[candidate.dsp].copy,
+          .discount_ppm = clearing::kWholePpm - dsp.adjustment_ppm,
+          .floor = dsp.floor};
 }
 
 /// In order of candidate, whatever order the answers came in.
@@ -201,6 +204,7 @@ Conclusion Auction::Body::conclusion() const {
           .cleared = cleared,
           .house = house,
           .currency = currency,
+          .rates = rates(),
           .nbr = nbr,
           .bidid = base::combine64(request_hash, input.seed)};
 }

@@ -10,6 +10,7 @@
 
 #include "base/call_result.h"
 #include "exchange/fake_market.h"
+#include "exchange/shed_levels.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/padded.h"
@@ -198,7 +199,7 @@ TEST(Auction, TooLittleTimeAsksNobodyAndSaysSo) {
 TEST(Auction, ShedBeforeTheWalkReadsNothing) {
   FakeMarket market;
   market.add("alpha", bids("1"));
-  market.start.shed_level = 2;
+  market.start.shed = ShedLevels::all(2);
   market.run("no json at all");
   EXPECT_EQ(market.reply.kind, ReplyKind::kShed);
   EXPECT_EQ(market.reply.status, 204);
@@ -211,7 +212,7 @@ TEST(Auction, ShedBeforeTheWalkReadsNothing) {
 TEST(Auction, ShedAfterTheWalkServesWhatTheAccountSays) {
   FakeMarket market;
   market.add("alpha", bids("1"));
-  market.start.shed_level = 1;
+  market.start.shed = ShedLevels::all(1);
   market.run(request_json());
   EXPECT_EQ(market.reply.kind, ReplyKind::kShed);
   EXPECT_EQ(market.reply.status, 204);
@@ -224,6 +225,26 @@ TEST(Auction, ShedAfterTheWalkServesWhatTheAccountSays) {
   EXPECT_EQ(market.reply.kind, ReplyKind::kShed);
   market.run("broken");
   EXPECT_EQ(market.reply.status, 400);
+}
+
+TEST(Auction, OfAClassThatIsShedAtOnceIsRefusedWhenItsAccountIsKnown) {
+  using resilience::Criticality;
+  FakeMarket market;
+  market.add("alpha", bids("1"));
+  market.add_house();
+  market.snapshot.accounts.push_back(market.snapshot.accounts[0]);
+  market.snapshot.accounts[0].criticality = Criticality::kSheddable;
+  market.snapshot.accounts[1].publisher = "vip";
+  market.snapshot.accounts[1].criticality = Criticality::kCriticalPlus;
+  market.start.shed.set(Criticality::kSheddable, 2);
+  market.run(request_json());
+  EXPECT_EQ(market.reply.kind, ReplyKind::kShed);
+  market.run(request_json(kBannerImp, R"(,"site":{"publisher":{"id":"vip"}})"));
+  EXPECT_EQ(market.reply.kind, ReplyKind::kBid);
+  EXPECT_EQ(market.auction.account().publisher, "vip");
+  market.start.shed.set(Criticality::kCriticalPlus, 1);
+  market.run(request_json(kBannerImp, R"(,"site":{"publisher":{"id":"vip"}})"));
+  EXPECT_EQ(market.reply.kind, ReplyKind::kHouse);
 }
 
 TEST(Auction, WhatIsNoValidRequestIs400WithAFieldAndNobodyIsAsked) {

@@ -34,6 +34,7 @@ AnswerKind read_body(Call& call, const Answering& asked, std::string_view body) 
                          .dsp_index = dsp,
                          .answer_index = asked.index,
                          .margin_ppm = asked.account->price_margin_ppm,
+                         .floor = asked.account->floor,
                          .request_id = asked.request_id,
                          .rates = asked.rates,
                          .formats = asked.formats},

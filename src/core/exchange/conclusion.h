@@ -9,6 +9,7 @@
 #include "exchange/auction.h"
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/house.h"
 #include "exchange/prebid.h"
 #include "exchange/routing.h"
@@ -35,6 +36,7 @@ struct Conclusion {
   std::span<const clearing::Cleared> cleared;     ///< One an imp, or none.
   std::span<const HouseFill> house;               ///< In order of imp.
   base::Currency currency;                        ///< Of the whole reply.
+  const clearing::Rates* rates = nullptr;         ///< Fresh ones, or null.
   openrtb::NoBid nbr = openrtb::NoBid::kUnknown;  ///< Why, when nobody won.
   uint64_t bidid = 0;                             ///< Names the reply: hash of id and seed.
 

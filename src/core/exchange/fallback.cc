@@ -18,7 +18,7 @@ namespace {
 enum class Case : uint8_t { kNoBid, kDegraded, kShed };
 
 Case case_of(const Conclusion& end, uint32_t imp) {
-  Case found = end.start->shed_level > 0 ? Case::kShed : Case::kNoBid;
+  Case found = end.start->shed.least() > 0 ? Case::kShed : Case::kNoBid;
   for (size_t dsp = 0; dsp < end.snapshot->dsps.size(); ++dsp) {
     const uint32_t candidate = end.routes->candidate_of(dsp, imp);
     if (candidate == Routes::kNoCandidate) {
@@ -62,7 +62,8 @@ void fill_empty_imps(const Conclusion& end, std::vector<HouseFill>& house, openr
       nbr = openrtb::NoBid::kShed;
     }
     if (policy_of(*end.account, which) == Fallback::kHouse) {
-      fill_with_house(*end.snapshot, *end.request, imp, end.start->seed, end.currency, house);
+      fill_with_house(*end.snapshot, *end.request, imp, end.start->seed,
+                      {.currency = end.currency, .rates = end.rates}, house);
     }
   }
 }

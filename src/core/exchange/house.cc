@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/money.h"
 #include "exchange/clearing/blocklist.h"
+#include "exchange/clearing/floors.h"
 #include "exchange/snapshot.h"
 #include "openrtb/validate.h"
 
@@ -87,15 +88,16 @@ uint32_t match_house_ad(const Snapshot& snapshot, const openrtb::RequestView& re
 }
 
 void fill_with_house(const Snapshot& snapshot, const openrtb::RequestView& request, uint32_t imp,
-                     uint64_t seed, const base::Currency& reply_currency,
-                     std::vector<HouseFill>& out) {
+                     uint64_t seed, const ReplyCurrency& reply, std::vector<HouseFill>& out) {
   const openrtb::Imp& asked = request.imps[imp];
-  if (asked.floor.micros > 0 && asked.floor_currency != reply_currency) {
+  const Floor floor{.price = asked.floor, .currency = asked.floor_currency};
+  const auto price = clearing::highest({&floor, 1}, reply.currency, reply.rates);
+  if (!price) {
     return;
   }
   const uint32_t ad = match_house_ad(snapshot, request, imp, seed);
   if (ad != kNoHouseAd) {
-    out.push_back({.imp = imp, .ad = ad, .price = asked.floor});
+    out.push_back({.imp = imp, .ad = ad, .price = *price});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/snapshot.h"
 #include "openrtb/validate.h"
 
@@ -13,7 +14,7 @@ namespace spillway::exchange {
 struct HouseFill {
   uint32_t imp = 0;  ///< Index into RequestView::imps.
   uint32_t ad = 0;   ///< Index into Snapshot::house_ads.
-  base::Cpm price;   ///< The imp's floor, zero without one.
+  base::Cpm price;   ///< The imp's floor in the reply's currency, zero without one.
 };
 
 inline constexpr uint32_t kNoHouseAd = 0xffffffff;
@@ -27,10 +28,15 @@ inline constexpr uint32_t kNoHouseAd = 0xffffffff;
 [[nodiscard]] uint32_t match_house_ad(const Snapshot& snapshot, const openrtb::RequestView& request,
                                       uint32_t imp, uint64_t seed);
 
-/// Appends a fill for `imp` if there is an ad. A floor in another currency than the reply's cannot
-/// be met, so such an imp stays empty.
+/// The currency of a reply, and how others come to it.
+struct ReplyCurrency {
+  base::Currency currency;
+  const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
+};
+
+/// Appends a fill for `imp` if there is an ad. A floor in another currency than the reply's is
+/// converted, rounded up; without a rate it cannot be met, so such an imp stays empty.
 void fill_with_house(const Snapshot& snapshot, const openrtb::RequestView& request, uint32_t imp,
-                     uint64_t seed, const base::Currency& reply_currency,
-                     std::vector<HouseFill>& out);
+                     uint64_t seed, const ReplyCurrency& reply, std::vector<HouseFill>& out);
 
 }  // namespace spillway::exchange

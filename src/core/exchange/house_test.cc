@@ -1,11 +1,14 @@
 #include "exchange/house.h"
 
+#include <chrono>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "base/call_result.h"
 #include "exchange/auction.h"
+#include "exchange/clearing/rates.h"
 #include "exchange/fake_market.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
@@ -39,6 +42,23 @@ TEST(House, AnImpWithoutFloorCostsNothing) {
   market.add_house();
   market.run(request_json());
   EXPECT_TRUE(has(market.reply.body, R"("price":0,)"));
+}
+
+TEST(House, AFloorInAnotherCurrencyIsConvertedOrTheImpStaysEmpty) {
+  FakeMarket market;
+  market.add("alpha", is_refused(520));
+  market.add_house();
+  const std::string request =
+      request_json(R"({"id":"1","banner":{"w":300,"h":250},"bidfloor":1,"bidfloorcur":"EUR"})",
+                   R"(,"cur":["USD"])");
+  market.run(request);
+  EXPECT_EQ(market.reply.kind, ReplyKind::kNoBid);
+  market.snapshot.rates =
+      clearing::Rates({{'E', 'U', 'R'}}, market.start.wall_ms, std::chrono::hours(1));
+  ASSERT_TRUE(market.snapshot.rates.add({}, 1'083'333'333));
+  market.run(request);
+  EXPECT_TRUE(has(market.reply.body, R"("price":1.083334,)")) << market.reply.body;
+  EXPECT_TRUE(has(market.reply.body, R"("cur":"USD")")) << market.reply.body;
 }
 
 TEST(House, DegradedIsAPartnerThatCouldNotAndNoBidOneThatDidNotWant) {

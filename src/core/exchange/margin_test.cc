@@ -165,6 +165,24 @@ TEST(Margin, DspsAreToldFloorsAtWhichABidPasses) {
       << "without a margin not a byte changes";
 }
 
+TEST(Margin, ADspWhosePricesAreAdjustedIsToldWhatToBidForIt) {
+  FakeMarket market;
+  const auto answer = [](std::string_view price) {
+    return answers(response_json(bid_json("a", "1", price)));
+  };
+  market.add("alpha", answer("1")).adjustment_ppm = 900'000;
+  market.add("beta", answer("0.999999")).adjustment_ppm = 900'000;
+  market.add("gamma", answer("0.9"));
+  market.run(request_json(R"({"id":"1","banner":{"w":300,"h":250},"bidfloor":0.90})"));
+  for (const char* key : {"alpha/display", "beta/display"}) {
+    EXPECT_NE(market.seen[key].find(R"("bidfloor":1})"), std::string::npos) << market.seen[key];
+  }
+  EXPECT_NE(market.seen["gamma/display"].find(R"("bidfloor":0.90})"), std::string::npos);
+  EXPECT_EQ(market.auction.report(0).bids_valid, 1U) << "at what it was told";
+  EXPECT_EQ(market.auction.report(1).bids_valid, 0U) << "a micro below";
+  EXPECT_EQ(market.auction.report(2).bids_valid, 1U);
+}
+
 TEST(Margin, NetIsAtMostGrossAtMostTheBidAndAtLeastTheFloorAndReplays) {
   base::Rng rng(5);
   for (int i = 0; i < 2'000; ++i) {

@@ -76,10 +76,15 @@ void list_notices(const Conclusion& end, ClearedNotices& out) {
     return;
   }
   BidMacros macros;
+  const bool awaits_events = end.snapshot->events.signer != nullptr;
   for (const clearing::Bid* bid : end.bids) {
+    if (!bid->notices && !awaits_events) {
+      continue;
+    }
     if (end.winner_of(bid->imp) == bid) {
       list_winner(end, *bid, macros, out);
-    } else if (end.calls[bid->answer]->document.find(bid->node, Key::lurl) != openrtb::kAbsent) {
+    } else if (bid->notices &&
+               end.calls[bid->answer]->document.find(bid->node, Key::lurl) != openrtb::kAbsent) {
       add_due(out, NoticeKind::kLoss, url_of(end, *bid, Key::lurl, macros.of_loser(end, *bid)));
     }
   }

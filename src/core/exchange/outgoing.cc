@@ -11,9 +11,11 @@
 #include <string_view>
 
 #include "base/decimal.h"
+#include "exchange/clearing/floors.h"
 #include "exchange/clearing/margin.h"
 #include "exchange/enrich.h"
 #include "exchange/privacy_scrub.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 #include "openrtb/edit_list.h"
 #include "openrtb/keys.h"
@@ -44,8 +46,9 @@ struct NumberText {
 bool same_bytes(const DspEdits& a, const DspEdits& b) {
   return a.tmax_ms == b.tmax_ms && a.at == b.at && a.version == b.version &&
          a.buyeruid == b.buyeruid && a.schain == b.schain && a.request_id == b.request_id &&
-         a.copy == b.copy && std::ranges::equal(a.imps, b.imps) &&
-         std::ranges::equal(a.params, b.params) && std::ranges::equal(a.privacy, b.privacy);
+         a.copy == b.copy && a.discount_ppm == b.discount_ppm && a.floor == b.floor &&
+         std::ranges::equal(a.imps, b.imps) && std::ranges::equal(a.params, b.params) &&
+         std::ranges::equal(a.privacy, b.privacy);
 }
 
 void Outgoing::reset(const openrtb::Document& document, const openrtb::RequestView& request,
@@ -64,7 +67,9 @@ Outgoing::Variant& Outgoing::add(const DspEdits& dsp) {
                                                           .privacy = {},
                                                           .key = {},
                                                           .edits = openrtb::EditList(*document_),
-                                                          .pieces = {}}));
+                                                          .pieces = {},
+                                                          .joined = {},
+                                                          .whole = {}}));
   }
   Variant& variant = *variants_[count_++];
   variant.imps.assign(dsp.imps.begin(), dsp.imps.end());
@@ -77,7 +82,25 @@ Outgoing::Variant& Outgoing::add(const DspEdits& dsp) {
   variant.key.request_id = variant.request_id;
   variant.key.privacy = variant.privacy;
   variant.edits.reset(*document_);
+  constexpr size_t kKept = size_t{64} * 1024;
+  if (variant.joined.capacity() > kKept) {
+    variant.joined = std::string();
+  }
+  variant.joined.clear();
   return variant;
+}
+
+std::span<const std::string_view> Outgoing::again(Variant& variant) {
+  if (variant.pieces.size() < 2) {
+    return variant.pieces;
+  }
+  if (variant.joined.empty()) {
+    for (const std::string_view piece : variant.pieces) {
+      variant.joined += piece;
+    }
+    variant.whole = variant.joined;
+  }
+  return {&variant.whole, 1};
 }
 
 void Outgoing::remove_other_imps(Variant& variant) const {
@@ -94,15 +117,30 @@ void Outgoing::remove_other_imps(Variant& variant) const {
   }
 }
 
+/// A floor that is the caller's own stays byte for byte.
+void Outgoing::edit_floor(const DspEdits& dsp, const openrtb::Imp& imp) {
+  const Floor own{.price = imp.floor, .currency = imp.floor_currency};
+  const std::array<Floor, 2> others = {shared_.floor, dsp.floor};
+  Floor told = clearing::announced(own, others, shared_.rates);
+  told.price =
+      clearing::gross_of(clearing::gross_of(told.price, shared_.margin_ppm), dsp.discount_ppm);
+  if (told.price != own.price) {
+    text_.clear();
+    base::append_micros(text_, told.price.micros);
+    changes_.set({Key::bidfloor}, text_);
+  }
+  if (told.currency != own.currency) {
+    text_.clear();
+    openrtb::append_json_string(text_, told.currency.view());
+    changes_.set({Key::bidfloorcur}, text_);
+  }
+}
+
 void Outgoing::edit_imps(Variant& variant) {
   for (size_t i = 0; i < variant.imps.size(); ++i) {
     const openrtb::Imp& imp = request_->imps[variant.imps[i]];
     changes_.clear();
-    if (shared_.margin_ppm != 0 && imp.floor.micros > 0) {
-      text_.clear();
-      base::append_micros(text_, clearing::gross_of(imp.floor, shared_.margin_ppm).micros);
-      changes_.set({Key::bidfloor}, text_);
-    }
+    edit_floor(variant.key, imp);
     if (i < variant.params.size() && variant.params[i] != openrtb::kAbsent) {
       changes_.set({Key::ext, Key::bidder}, document_->raw(variant.params[i]));
     }
@@ -169,7 +207,7 @@ void Outgoing::edit_request(Variant& variant) {
 std::span<const std::string_view> Outgoing::bytes(const DspEdits& dsp) {
   for (size_t i = 0; i < count_; ++i) {
     if (same_bytes(variants_[i]->key, dsp)) {
-      return variants_[i]->pieces;
+      return again(*variants_[i]);
     }
   }
   Variant& variant = add(dsp);

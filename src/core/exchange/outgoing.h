@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exchange/clearing/rates.h"
 #include "exchange/privacy.h"
 #include "exchange/snapshot.h"
 #include "openrtb/document.h"
@@ -32,30 +33,36 @@ struct DspEdits {
   openrtb::NodeId schain = openrtb::kAbsent;    ///< Its source.schain.
   std::string_view request_id = {};             ///< Decoded; "" keeps the caller's.
   PrivacyClass copy = PrivacyClass::kFull;      ///< What privacy withholds of the caller's.
+  uint32_t discount_ppm = 0;                    ///< What its bid adjustment takes off its prices.
+  Floor floor = {};                             ///< DspConfig::floor.
   /// What else privacy takes from this DSP: the last word. Paths are those of OpenRTB 2.6 and name
   /// members (user.eids, device.ip), whatever the DSP's version; whole objects may be removed.
   std::span<const openrtb::PathEdit> privacy = {};
 };
 
 /// The bytes that DSPs are sent: the caller's own, with only the imps meant for them, `tmax` as
-/// announced, `at` said explicitly when the caller did not, and with a margin the floors gross of
-/// it (those of deals stay: none is taken there); without the `ext.prebid` of request, imps and
+/// announced, `at` said explicitly when the caller did not, and floors as bids will be held against
+/// them: the highest of the imp's, the account's and the DSP's, gross of margin and bid adjustment
+/// (those of deals stay: nothing is taken there); without the `ext.prebid` of request, imps and
 /// user (see Prebid). All else passes byte for byte.
 ///
-/// Equal edits share bytes within one auction; no DSP sees another's. One thread owns it; variants
-/// are at most one a candidate and keep their memory.
+/// Equal edits share bytes within one auction; no DSP sees another's. What a second DSP gets too is
+/// joined to one piece, so that sending it is one copy. One thread owns it; variants are at most
+/// one a candidate and keep their memory, of joined bytes up to 64 KiB.
 class Outgoing {
  public:
   /// What all DSPs of an auction are told alike; views must live until reset.
   struct Shared {
-    uint32_t margin_ppm = 0;  ///< Account::price_margin_ppm.
+    uint32_t margin_ppm = 0;                 ///< Account::price_margin_ppm.
+    Floor floor = {};                        ///< Account::floor.
+    const clearing::Rates* rates = nullptr;  ///< Fresh ones, or null.
     /// Where the caller is silent: see fill_silence.
     std::span<const openrtb::PathEdit> fill = {};
     const Seller* seller = nullptr;  ///< Whose node supply chains get; none without an asi.
   };
 
-  /// Starts over for a request; both must outlive the pieces. With a margin floors are announced so
-  /// that a bid at one passes.
+  /// Starts over for a request; both must outlive the pieces. Floors are announced so that a bid at
+  /// one passes.
   void reset(const openrtb::Document& document, const openrtb::RequestView& request,
              const Shared& shared);
 
@@ -79,11 +86,15 @@ class Outgoing {
     DspEdits key;  ///< Its views are those of the members above.
     openrtb::EditList edits;
     std::span<const std::string_view> pieces;
+    std::string joined;  ///< Empty before the second use.
+    std::string_view whole;
   };
 
   Variant& add(const DspEdits& dsp);
+  static std::span<const std::string_view> again(Variant& variant);
   void remove_other_imps(Variant& variant) const;
   void edit_imps(Variant& variant);
+  void edit_floor(const DspEdits& dsp, const openrtb::Imp& imp);
   void edit_request(Variant& variant);
   void edit_source(const DspEdits& dsp);
 

@@ -82,8 +82,14 @@ TEST(Outgoing, EqualEditsShareOneSetOfBytes) {
   const uint32_t both[] = {0, 1};
   const uint32_t second[] = {1};
   const DspEdits base{.imps = both, .tmax_ms = 100};
-  const auto first = outgoing.bytes(base);
-  EXPECT_EQ(outgoing.bytes(base).data(), first.data());
+  std::string first;
+  for (const std::string_view piece : outgoing.bytes(base)) {
+    first += piece;
+  }
+  const auto joined = outgoing.bytes(base);
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined.front(), first);
+  EXPECT_EQ(outgoing.bytes(base).front().data(), joined.front().data());
   EXPECT_EQ(outgoing.variants(), 1U);
   outgoing.bytes({.imps = both, .tmax_ms = 99});
   outgoing.bytes({.imps = second, .tmax_ms = 100});
@@ -119,7 +125,7 @@ TEST(Outgoing, EveryMemberOfTheKeyParts) {
   const openrtb::PathEdit mask[] = {
       {.path = {openrtb::Key::device, openrtb::Key::ip}, .json = "1"}};
   const DspEdits base{.imps = imps, .params = params, .privacy = scrub};
-  std::vector<DspEdits> others(9, base);
+  std::vector<DspEdits> others(11, base);
   others[0].imps = {};
   others[1].tmax_ms = 7;
   others[2].at = 2;
@@ -129,6 +135,8 @@ TEST(Outgoing, EveryMemberOfTheKeyParts) {
   others[6].schain = 6;
   others[7].request_id = "own";
   others[8].privacy = mask;
+  others[9].discount_ppm = 1;
+  others[10].floor.price.micros = 1;
   EXPECT_TRUE(same_bytes(base, DspEdits(base)));
   for (size_t i = 0; i < others.size(); ++i) {
     EXPECT_FALSE(same_bytes(base, others[i])) << i;

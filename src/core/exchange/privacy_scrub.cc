@@ -1,8 +1,11 @@
 #include "exchange/privacy_scrub.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,15 +25,51 @@ using openrtb::Document;
 using openrtb::Key;
 using openrtb::NodeId;
 
-/// Members of `object` whose name is not in `kept`.
+/// Members that stay: by key, and those outside the key list by name.
+struct Kept {
+  constexpr Kept(std::initializer_list<Key> known, std::span<const std::string_view> others = {})
+      : names(others) {
+    for (const Key key : known) {
+      keys[static_cast<size_t>(key)] = true;
+    }
+  }
+
+  [[nodiscard]] bool holds(const Document& document, NodeId member) const {
+    const Key key = document.node(member).key;
+    return keys[static_cast<size_t>(key)] ||
+           (key == Key::kOther && !names.empty() &&
+            std::ranges::find(names, std::string_view(document.name(member))) != names.end());
+  }
+
+  std::array<bool, static_cast<size_t>(Key::kCount)> keys{};
+  std::span<const std::string_view> names;
+};
+
+constexpr std::array<std::string_view, 2> kConsentNames{"consented_providers_settings",
+                                                        "ConsentedProvidersSettings"};
+constexpr std::array<std::string_view, 1> kTracking{"atts"};
+constexpr Kept kUser({Key::geo, Key::consent, Key::ext});
+constexpr Kept kUserExt({Key::consent}, kConsentNames);
+constexpr Kept kDevice({Key::ua,         Key::sua,           Key::dnt,   Key::lmt,
+                        Key::ip,         Key::ipv6,          Key::geo,   Key::ext,
+                        Key::devicetype, Key::make,          Key::model, Key::os,
+                        Key::osv,        Key::hwv,           Key::h,     Key::w,
+                        Key::ppi,        Key::pxratio,       Key::js,    Key::geofetch,
+                        Key::flashver,   Key::language,      Key::langb, Key::carrier,
+                        Key::mccmnc,     Key::connectiontype});
+constexpr Kept kDeviceExt({}, kTracking);
+constexpr Kept kGeo({Key::lat, Key::lon, Key::type, Key::country, Key::region, Key::regionfips104,
+                     Key::metro, Key::city, Key::utcoffset});
+
+/// Members of `object` that are not `kept`.
 template <typename Remove>
-void remove_others(const Document& document, NodeId object,
-                   std::initializer_list<std::string_view> kept, const Remove& remove) {
+void remove_others(const Document& document, NodeId object, const Kept& kept,
+                   const Remove& remove) {
   if (!document.is(object, openrtb::Kind::kObject)) {
     return;
   }
   for (const NodeId member : document.children(object)) {
-    if (std::ranges::find(kept, std::string_view(document.name(member))) == kept.end()) {
+    if (!kept.holds(document, member)) {
       remove(member);
     }
   }
@@ -65,22 +104,14 @@ class Scrubber {
 
  private:
   void scrub_user(NodeId user) {
-    remove_others(document_, user, {"geo", "consent", "ext"}, remove_);
-    remove_others(document_, document_.find(user, Key::ext),
-                  {"consent", "consented_providers_settings", "ConsentedProvidersSettings"},
-                  remove_);
+    remove_others(document_, user, kUser, remove_);
+    remove_others(document_, document_.find(user, Key::ext), kUserExt, remove_);
     scrub_geo(document_.find(user, Key::geo));
   }
 
   void scrub_device(NodeId device) {
-    remove_others(document_, device,
-                  {"ua",     "sua",           "dnt",        "lmt",      "ip",    "ipv6",
-                   "geo",    "ext",           "devicetype", "make",     "model", "os",
-                   "osv",    "hwv",           "h",          "w",        "ppi",   "pxratio",
-                   "js",     "geofetch",      "flashver",   "language", "langb", "carrier",
-                   "mccmnc", "connectiontype"},
-                  remove_);
-    remove_others(document_, document_.find(device, Key::ext), {"atts"}, remove_);
+    remove_others(document_, device, kDevice, remove_);
+    remove_others(document_, document_.find(device, Key::ext), kDeviceExt, remove_);
     for (const Key key : {Key::ip, Key::ipv6}) {
       const NodeId value = document_.find(device, key);
       change(value, truncated_literal(document_, value));
@@ -96,10 +127,7 @@ class Scrubber {
       remove_(geo);
       return;
     }
-    remove_others(
-        document_, geo,
-        {"lat", "lon", "type", "country", "region", "regionfips104", "metro", "city", "utcoffset"},
-        remove_);
+    remove_others(document_, geo, kGeo, remove_);
     for (const Key key : {Key::lat, Key::lon}) {
       const NodeId value = document_.find(geo, key);
       change(value, rounded_degrees(document_.raw(value)));

@@ -48,7 +48,7 @@ void append_payload(RecordWriter& out, const Record& record) {
   out.instant(record.start.now);
   out.u64(static_cast<uint64_t>(record.start.wall_ms));
   out.u64(record.start.seed);
-  out.u8(record.start.shed_level);
+  out.u8(record.start.shed.byte());
   out.flag(record.start.has_origin);
   out.flag(record.start.is_json);
   out.bytes(record.client_address);
@@ -64,7 +64,7 @@ void append_payload(RecordWriter& out, const Record& record) {
     out.instant(answer.now);
     out.u32(answer.candidate);
     append_result(out, answer.result);
-    out.bytes(answer.body);
+    out.bytes(record.body_of(answer));
   }
   out.instant(record.finished_at);
   out.flag(record.finished);
@@ -124,16 +124,12 @@ void Record::take_admit(base::Instant now, std::span<const Verdict> given) {
 
 void Record::take_answer(base::Instant now, uint32_t candidate, const base::CallResult& result,
                          std::string_view body) {
-  AnswerInput& answer = answers.emplace_back();
-  // No-bids need no memory: what there is stays with the answers that have a body.
-  if (!body.empty() && !spare.empty()) {
-    answer.body = std::move(spare.back());
-    spare.pop_back();
-  }
-  answer.now = now;
-  answer.candidate = candidate;
-  answer.result = result;
-  answer.body.assign(body);
+  answers.push_back({.now = now,
+                     .candidate = candidate,
+                     .result = result,
+                     .body_begin = bodies.size(),
+                     .body_size = body.size()});
+  bodies.append(body);
 }
 
 void Record::take_finish(base::Instant now) {
@@ -154,12 +150,8 @@ void Record::clear() {
   user_agent.clear();
   admitted_at = finished_at = {};
   verdicts.clear();
-  for (AnswerInput& answer : answers) {
-    if (answer.body.capacity() > std::string().capacity()) {
-      spare.push_back(std::move(answer.body));
-    }
-  }
   answers.clear();
+  bodies.clear();
   finished = false;
   status = 0;
   reply.clear();

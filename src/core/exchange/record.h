@@ -30,10 +30,12 @@ struct Record {
     base::Instant now{};
     uint32_t candidate = 0;
     base::CallResult result;
-    std::string body;
+    size_t body_begin = 0;  ///< In `bodies`.
+    size_t body_size = 0;
   };
 
   std::vector<AnswerInput> answers;
+  std::string bodies;  ///< Of all answers, one behind the other: one block that is written through.
   base::Instant finished_at{};
   bool finished = false;  ///< finish() was called (not decided by start or admit).
   uint16_t status = 0;
@@ -48,11 +50,12 @@ struct Record {
   void take_finish(base::Instant now);
   void take_reply(const ReplyBytes& reply_bytes);
 
+  [[nodiscard]] std::string_view body_of(const AnswerInput& answer) const {
+    return std::string_view(bodies).substr(answer.body_begin, answer.body_size);
+  }
+
   /// Forgets all but memory.
   void clear();
-
-  /// Strings of earlier answers, for their memory alone.
-  std::vector<std::string> spare;
 };
 
 enum class RecordErrc : uint8_t {

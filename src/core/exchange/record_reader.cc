@@ -10,6 +10,7 @@
 #include "exchange/auction.h"
 #include "exchange/record.h"
 #include "exchange/record_bytes.h"
+#include "exchange/shed_levels.h"
 #include "resilience/guard.h"
 
 namespace spillway::exchange {
@@ -56,7 +57,7 @@ void read_auction(RecordCursor& in, Record& record) {
   record.start.now = in.instant();
   record.start.wall_ms = static_cast<int64_t>(in.u64());
   record.start.seed = in.u64();
-  record.start.shed_level = in.u8();
+  record.start.shed = ShedLevels::of_byte(in.u8());
   record.start.has_origin = in.flag();
   record.start.is_json = in.flag();
   record.client_address.assign(in.bytes());
@@ -69,11 +70,10 @@ void read_auction(RecordCursor& in, Record& record) {
   }
   const uint32_t answers = in.count(kAnswerBytes);
   for (uint32_t i = 0; i < answers && in.ok(); ++i) {
-    Record::AnswerInput& answer = record.answers.emplace_back();
-    answer.now = in.instant();
-    answer.candidate = in.u32();
-    answer.result = read_result(in);
-    answer.body.assign(in.bytes());
+    const base::Instant now = in.instant();
+    const uint32_t candidate = in.u32();
+    const base::CallResult result = read_result(in);
+    record.take_answer(now, candidate, result, in.bytes());
   }
   record.finished_at = in.instant();
   record.finished = in.flag();

@@ -57,7 +57,7 @@ TEST(Record, ALogGivesBackWhatWasWritten) {
   EXPECT_EQ(read.verdicts[2].refusal, 520);
   EXPECT_EQ(read.verdicts[0].terms.offered, market.record.verdicts[0].terms.offered);
   ASSERT_EQ(read.answers.size(), 3U);
-  EXPECT_EQ(read.answers[1].body, market.record.answers[1].body);
+  EXPECT_EQ(read.body_of(read.answers[1]), market.record.body_of(market.record.answers[1]));
   EXPECT_EQ(read.answers[2].result.error, base::CallError::kReset);
   EXPECT_EQ(read.answers[2].result.elapsed(), market.record.answers[2].result.elapsed());
   EXPECT_TRUE(read.finished);

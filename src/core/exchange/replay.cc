@@ -20,7 +20,7 @@ void run_again(const Snapshot& snapshot, const Record& record, std::string_view 
     auction.admit(record.admitted_at, record.verdicts);
   }
   for (const Record::AnswerInput& answer : record.answers) {
-    const openrtb::Padded body(answer.body);
+    const openrtb::Padded body(record.body_of(answer));
     auction.on_answer(answer.now, answer.candidate, answer.result, body.view());
   }
   if (record.finished) {

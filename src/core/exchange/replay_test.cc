@@ -11,6 +11,7 @@
 #include "exchange/auction.h"
 #include "exchange/fake_market.h"
 #include "exchange/record.h"
+#include "exchange/shed_levels.h"
 #include "exchange/snapshot.h"
 #include "openrtb/validate.h"
 
@@ -117,7 +118,8 @@ TEST(Replay, TenThousandAuctionsWithMixedFaultsReplayByteForByte) {
       answer = random_answer(rng);
     }
     market.start.seed = rng.next();
-    market.start.shed_level = rng.below(30) == 0 ? static_cast<uint8_t>(1 + rng.below(2)) : 0;
+    market.start.shed =
+        ShedLevels::of_byte(rng.below(30) == 0 ? static_cast<uint8_t>(rng.below(256)) : 0);
     market.start.has_origin = rng.below(3) == 0;
     market.start.time_zero += microseconds(rng.below(1'000'000));
     market.start.now = market.start.time_zero + microseconds(rng.below(20'000));

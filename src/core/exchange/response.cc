@@ -251,7 +251,7 @@ void ResponseWriter::write(const Conclusion& end, ReplyBytes& out) {
   collect_lines(end);
   const openrtb::RequestView& request = *end.request;
   const bool is_explained = request.test || request.debug;
-  const bool is_shed = end.start->shed_level > 0;
+  const bool is_shed = end.start->shed.least() > 0;
   const bool is_won = std::ranges::any_of(lines_, [](const Line& line) { return line.bid; });
   out.body.clear();
   out.nbr = is_won ? openrtb::NoBid::kUnknown : end.nbr;

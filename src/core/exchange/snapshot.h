@@ -13,6 +13,7 @@
 #include "openrtb/signed_url.h"
 #include "openrtb/validate.h"
 #include "resilience/settings.h"
+#include "resilience/shedder.h"
 
 namespace spillway::exchange {
 
@@ -60,10 +61,10 @@ struct Endpoint {
   std::string host;
   uint16_t port = 80;
   std::vector<std::string> addresses;  ///< Literals to use instead of looking up `host`.
-  bool tls = false;            ///< https.
-  std::string target = "/";    ///< Path and query of the URL.
-  std::string guard_key;       ///< dsp/region/path
-  resilience::Settings guard;  ///< Inherited settings, flattened.
+  bool tls = false;                    ///< https.
+  std::string target = "/";            ///< Path and query of the URL.
+  std::string guard_key;               ///< dsp/region/path
+  resilience::Settings guard;          ///< Inherited settings, flattened.
 };
 
 /// Which auctions a DSP is asked in. Empty lists allow all.
@@ -78,6 +79,13 @@ struct Routing {
 struct DspTls {
   std::string ca_file;              ///< Who may sign its certificate; empty: the system's store.
   std::string cert_file, key_file;  ///< Ours, for a DSP that asks; both or none.
+};
+
+/// A price in some currency below which nothing is sold; zero: none.
+struct Floor {
+  base::Cpm price = {};
+  base::Currency currency = {};
+  bool operator==(const Floor&) const = default;
 };
 
 struct DspConfig {
@@ -96,6 +104,8 @@ struct DspConfig {
   uint32_t max_handshakes = 8;
   uint32_t answer_bytes = 1024 * 1024;
   base::Duration idle_timeout = std::chrono::seconds(30);
+  bool gzip = false;  ///< Requests from 1 KiB on are sent compressed, answers may be.
+  Floor floor = {};   ///< No bid of this DSP is taken below it, but on deals.
   bool own_request_id =
       false;  ///< Sent an id of its own for every request, instead of the caller's.
 };
@@ -118,17 +128,20 @@ struct Account {
   Fallback on_no_bid = Fallback::kPass;
   Fallback on_degraded = Fallback::kHouse;
   Fallback on_shed = Fallback::kHouse;
+  /// What it is worth when not all can be served. Larger classes are shed first.
+  resilience::Criticality criticality = resilience::Criticality::kCritical;
   bool no_bid_as_200 = false;  ///< Else 204.
   int auction = 1;             ///< 1 first price, 2 second price, when the request says none.
   int64_t second_price_increment_micros = 10'000;
   /// The exchange's share of a bid's price, in parts per million; none is taken on deals. Not to be
   /// confused with response_margin, which is time. [0, clearing::kMarginMaxPpm].
   uint32_t price_margin_ppm = 0;
+  Floor floor = {};  ///< No bid is taken below it, but on deals.
   PrivacyPolicy privacy = {};
   base::Duration response_margin = std::chrono::milliseconds(5);
   /// Whether a bid that wins here has won: its nurl is sent at once. Else when it is reported won.
   bool auction_is_final = true;
-  bool shows_calls = false;      ///< test=1 and ext.debug are answered with the calls to DSPs.
+  bool shows_calls = false;     ///< test=1 and ext.debug are answered with the calls to DSPs.
   bool billing_on_win = false;  ///< The burl is sent with the win, not when the ad is shown.
   FillDevice fill_device = FillDevice::kBrowser;
   bool source_tid = true;  ///< Requests without source.tid get one.

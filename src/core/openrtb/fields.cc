@@ -281,6 +281,12 @@ constexpr Rules kRules = [] {
   return rules;
 }();
 
+/// Members whose names are too long for the table of keys: strings, all of them.
+bool is_long_string(In in, std::string_view name) {
+  return (in == In::kImp && name == "displaymanagerver") ||
+         ((in == In::kSite || in == In::kApp) && name == "inventorypartnerdomain");
+}
+
 /// Recursion goes along the table, which no object contains itself: as deep as the table, about 6.
 /// Members say whether all is well; the first fault is kept aside.
 class Checker {
@@ -293,6 +299,10 @@ class Checker {
       const Rule rule = kRules(in, node.key);
       if (rule.type != Type::kAny && node.kind != Kind::kNull && !member(at, rule)) {
         return false;
+      }
+      if (node.key == Key::kOther && node.key_length > kLongestKey && node.kind != Kind::kNull &&
+          node.kind != Kind::kString && is_long_string(in, document_.name(at))) {
+        return fail(at, "must be a string");
       }
     }
     return true;

@@ -101,6 +101,17 @@ std::optional<int64_t> whole_number(std::string_view number) {
     if (digits == number.size()) {
       return value;
     }
+    // A plain fraction: whole only when all of it is zeros.
+    if (digits > 0 && number[digits] == '.') {
+      size_t at = digits + 1;
+      bool whole = true;
+      for (; at < number.size() && is_digit(number[at]); ++at) {
+        whole = whole && number[at] == '0';
+      }
+      if (at == number.size()) {
+        return whole ? std::optional(value) : std::nullopt;
+      }
+    }
   }
   const char* const end = number.data() + number.size();
   const bool negative = number.starts_with('-');

@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kKeys = static_cast<size_t>(Key::kCount);
 constexpr size_t kBuckets = 128;
 constexpr size_t kSlots = 1024;
-constexpr size_t kLongest = 15;
 
 constexpr std::array<std::string_view, kKeys> kNames{"", "",
 #define SPILLWAY_KEY(name) #name,
@@ -42,7 +41,7 @@ constexpr Packed pack(std::string_view name) {
 
 /// The bytes of both words that belong to a name of each length.
 constexpr auto kMasks = [] {
-  std::array<Packed, kLongest + 1> masks{};
+  std::array<Packed, kLongestKey + 1> masks{};
   for (size_t length = 0; length < masks.size(); ++length) {
     for (size_t i = 0; i < length; ++i) {
       (i < 8 ? masks[length].head : masks[length].tail) |= uint64_t{0xff} << (8 * (i % 8));
@@ -126,7 +125,7 @@ static_assert(kTable.complete, "two names hash alike: change a constant in hash(
 
 constexpr bool names_fit() {
   for (const std::string_view name : kNames) {
-    if (name.size() > kLongest) {
+    if (name.size() > kLongestKey) {
       return false;
     }
   }
@@ -146,11 +145,11 @@ inline Key look_up(Packed packed) {
 }  // namespace
 
 Key key_of_readable(const char* name, size_t length) {
-  return length > kLongest ? Key::kOther : look_up(pack_readable(name, length));
+  return length > kLongestKey ? Key::kOther : look_up(pack_readable(name, length));
 }
 
 Key key_of(std::string_view name) {
-  return name.size() > kLongest ? Key::kOther : look_up(pack(name));
+  return name.size() > kLongestKey ? Key::kOther : look_up(pack(name));
 }
 
 std::string_view name_of(Key key) {

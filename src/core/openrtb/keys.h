@@ -56,6 +56,9 @@ enum class Key : uint16_t {
   kCount
 };
 
+/// Bytes of the longest name that has a number. Longer ones are kOther.
+inline constexpr size_t kLongestKey = 15;
+
 /// The number of a decoded member name. One hash, one compare.
 [[nodiscard]] Key key_of(std::string_view name);
 

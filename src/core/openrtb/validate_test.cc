@@ -185,6 +185,20 @@ TEST(ReadRequest, names_the_field_that_has_the_wrong_type_or_range) {
   }
 }
 
+TEST(ReadRequest, looks_at_names_that_are_too_long_for_the_table_too) {
+  const auto problem = [](std::string_view imp, std::string_view site) {
+    return Reading(R"({"id":"r","imp":[{"id":"1","banner":{})" + std::string(imp) +
+                   R"(}],"site":{"id":"s")" + std::string(site) + "}}")
+        .problem;
+  };
+  EXPECT_EQ(problem(R"(,"displaymanagerver":"1.2")", R"(,"inventorypartnerdomain":"a.example")"),
+            "");
+  EXPECT_EQ(problem(R"(,"displaymanagerver":null)", R"(,"displaymanagerver":1)"), "");
+  EXPECT_TRUE(problem(R"(,"displaymanagerver":1.2)", "").starts_with("imp[0].displaymanagerver"));
+  EXPECT_TRUE(problem("", R"(,"inventorypartnerdomain":[])").starts_with("site.inventorypartner"));
+  EXPECT_TRUE(problem(R"(,"display\u006danagerver":{})", "") != "") << "escapes decoded";
+}
+
 TEST(ReadRequest, tolerates_unknown_members_unknown_enums_nulls_and_whole_floats) {
   for (const std::string& json :
        {request(R"("zzz":[1],"site":null,"device":null,"tmax":null,"cur":null,"at":null)"),

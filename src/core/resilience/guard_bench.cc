@@ -34,23 +34,23 @@ struct Leaves {
 std::vector<std::unique_ptr<Guard>> guards;
 std::vector<std::unique_ptr<Hosts>> hosts;
 
-template <const Leaves& kLeaves>
+template <const Leaves& Which>
 void set_up(const benchmark::State& /*state*/) {
   guards.clear();
   hosts.clear();
-  for (size_t i = 0; i < kLeaves.keys; ++i) {
-    guards.push_back(guard_in_use("dsp/eu/" + std::to_string(i), kLeaves.settings));
-    if (kLeaves.open) {
+  for (size_t i = 0; i < Which.keys; ++i) {
+    guards.push_back(guard_in_use("dsp/eu/" + std::to_string(i), Which.settings));
+    if (Which.open) {
       std::vector<Transition> moves;
       guards.back()->set_mode(kStart, Mode::kForcedOpen, base::kNever, "bench", moves);
     }
-    if (kLeaves.hosts > 0) {
-      hosts.push_back(hosts_in_use(kLeaves.hosts));
+    if (Which.hosts > 0) {
+      hosts.push_back(hosts_in_use(Which.hosts));
     }
   }
 }
 
-template <const Leaves& kLeaves>
+template <const Leaves& Which>
 void call(benchmark::State& state) {
   const auto worker = static_cast<uint32_t>(state.thread_index());
   const auto* const all = guards.data();
@@ -58,10 +58,10 @@ void call(benchmark::State& state) {
   base::Instant now = kStart + 2s;
   uint64_t hash = worker * 17;
   for (auto _ : state) {
-    const size_t key = ++hash % kLeaves.keys;
+    const size_t key = ++hash % Which.keys;
     auto permit = all[key]->admit(worker, {.now = now, .offered = 300ms, .request_hash = hash});
     if (permit) {
-      if constexpr (kLeaves.hosts > 0) {
+      if constexpr (Which.hosts > 0) {
         const PickedHost host = hosts[key]->pick(worker, rng.next()).value_or(PickedHost{});
         hosts[key]->report(worker, host, Outcome::kOk, 61ms);
       }
@@ -71,12 +71,9 @@ void call(benchmark::State& state) {
   }
 }
 
-template <const Leaves& kLeaves>
-void each_number_of_threads(const char* name) {
-  benchmark::RegisterBenchmark(name, call<kLeaves>)
-      ->Setup(set_up<kLeaves>)
-      ->ThreadRange(1, kBenchThreads)
-      ->UseRealTime();
+template <const Leaves& Which>
+void on_threads(benchmark::internal::Benchmark* bench) {
+  bench->Setup(set_up<Which>)->ThreadRange(1, kBenchThreads)->UseRealTime();
 }
 
 constexpr Leaves kAlone{.settings = {.max_in_flight = 0}};
@@ -91,19 +88,16 @@ constexpr Leaves kLimiter64{.keys = 64};
 constexpr Leaves kHosts{.hosts = 4};
 constexpr Leaves kHosts64{.keys = 64, .hosts = 4};
 
-[[maybe_unused]] const bool kRegistered = [] {
-  each_number_of_threads<kAlone>("call/closed");
-  each_number_of_threads<kAlone64>("call/closed_64_keys");
-  each_number_of_threads<kClassic>("call/closed_classic");
-  each_number_of_threads<kRefused>("call/refused_open");
-  each_number_of_threads<kCap>("call/with_cap");
-  each_number_of_threads<kCapAndQps>("call/with_cap_and_qps");
-  each_number_of_threads<kLimiter>("call/with_limiter");
-  each_number_of_threads<kLimiter64>("call/with_limiter_64_keys");
-  each_number_of_threads<kHosts>("call/with_limiter_and_hosts");
-  each_number_of_threads<kHosts64>("call/with_limiter_and_hosts_64_keys");
-  return true;
-}();
+BENCHMARK(call<kAlone>)->Name("call/closed")->Apply(on_threads<kAlone>);
+BENCHMARK(call<kAlone64>)->Name("call/closed_64_keys")->Apply(on_threads<kAlone64>);
+BENCHMARK(call<kClassic>)->Name("call/closed_classic")->Apply(on_threads<kClassic>);
+BENCHMARK(call<kRefused>)->Name("call/refused_open")->Apply(on_threads<kRefused>);
+BENCHMARK(call<kCap>)->Name("call/with_cap")->Apply(on_threads<kCap>);
+BENCHMARK(call<kCapAndQps>)->Name("call/with_cap_and_qps")->Apply(on_threads<kCapAndQps>);
+BENCHMARK(call<kLimiter>)->Name("call/with_limiter")->Apply(on_threads<kLimiter>);
+BENCHMARK(call<kLimiter64>)->Name("call/with_limiter_64_keys")->Apply(on_threads<kLimiter64>);
+BENCHMARK(call<kHosts>)->Name("call/with_limiter_and_hosts")->Apply(on_threads<kHosts>);
+BENCHMARK(call<kHosts64>)->Name("call/with_limiter_and_hosts_64_keys")->Apply(on_threads<kHosts64>);
 
 /// What a leaf costs its ticking thread, ten times a second.
 void tick_of_one_leaf(benchmark::State& state) {

@@ -23,9 +23,9 @@ std::vector<Problem> validate(const BrakeSettings& settings) {
   return check.take();
 }
 
-base::Duration RefusalBrake::on_period(base::Duration length, base::Duration refusing) {
+void RefusalBrake::on_period(base::Duration length, base::Duration refusing) {
   if (length <= base::Duration::zero()) {
-    return {};
+    return;
   }
   const double share = static_cast<double>(std::max(refusing, base::Duration::zero()).count()) /
                        static_cast<double>(length.count());
@@ -33,6 +33,9 @@ base::Duration RefusalBrake::on_period(base::Duration length, base::Duration ref
       share * kFaster <= settings_.share_max ? kFaster : settings_.share_max / share;
   reading_ = std::clamp(reading_ * std::clamp(scale, kSlower, kFaster), settings_.reading_min, 1.0);
   at_rest_ = reading_ == 1 && refusing <= base::Duration::zero();
+}
+
+base::Duration RefusalBrake::pause_of(base::Duration length) const {
   return base::Duration(static_cast<int64_t>(static_cast<double>(length.count()) * (1 - reading_)));
 }
 

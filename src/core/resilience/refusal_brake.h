@@ -36,9 +36,12 @@ class RefusalBrake {
 
   void set(const BrakeSettings& settings) { settings_ = settings; }
 
-  /// A period of `length` is over in which refusing took `refusing`. Returns for how long not to
-  /// read at the beginning of the next one, as long as this one: zero, or less than `length`.
-  base::Duration on_period(base::Duration length, base::Duration refusing);
+  /// A period of `length` is over in which refusing took `refusing`.
+  void on_period(base::Duration length, base::Duration refusing);
+
+  /// For how long not to read at the beginning of a next period of `length`: zero, or less than
+  /// `length`.
+  [[nodiscard]] base::Duration pause_of(base::Duration length) const;
 
   /// Share of a period in which requests are read now, (0, 1].
   [[nodiscard]] double reading() const { return reading_; }

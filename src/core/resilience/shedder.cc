@@ -74,6 +74,22 @@ Shedder::Decision Shedder::decide(base::Instant now, base::Duration queue_age, u
   observe(std::max(now, last_), queue_age);
   const auto rank = static_cast<size_t>(criticality);
   const Decision decision = judge(queue_age, in_flight, rank);
+  note(criticality, decision);
+  return decision;
+}
+
+Shedder::Decisions Shedder::decide_for_all(base::Instant now, base::Duration queue_age,
+                                           uint32_t in_flight) {
+  observe(std::max(now, last_), queue_age);
+  Decisions decisions;
+  for (size_t rank = 0; rank < kCriticalities; ++rank) {
+    decisions[rank] = judge(queue_age, in_flight, rank);
+  }
+  return decisions;
+}
+
+void Shedder::note(Criticality criticality, const Decision& decision) {
+  const auto rank = static_cast<size_t>(criticality);
   if (decision.shed == Shed::kAdmit) {
     ++counters_.admitted[rank];
   } else {
@@ -81,7 +97,6 @@ Shedder::Decision Shedder::decide(base::Instant now, base::Duration queue_age, u
     ++counters_.shed[rank][level][static_cast<size_t>(decision.reason)];
     level_ = std::max(level_, decision.shed);
   }
-  return decision;
 }
 
 void Shedder::observe(base::Instant now, base::Duration queue_age) {

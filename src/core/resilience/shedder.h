@@ -95,6 +95,15 @@ class Shedder {
   Decision decide(base::Instant now, base::Duration queue_age, uint32_t in_flight,
                   Criticality criticality);
 
+  using Decisions = std::array<Decision, kCriticalities>;
+
+  /// The same for a request whose class is not known yet: what becomes of it, by class. note() must
+  /// follow.
+  Decisions decide_for_all(base::Instant now, base::Duration queue_age, uint32_t in_flight);
+
+  /// The decision that was followed, for counters() and level().
+  void note(Criticality criticality, const Decision& decision);
+
   /// The highest level given in this window or the one before it: for those who add load (hedges).
   [[nodiscard]] Shed level() const { return std::max(level_, level_before_); }
 

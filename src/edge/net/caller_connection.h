@@ -20,6 +20,10 @@ class CallerConnection {
   virtual void destroy() = 0;
   /// The listener has closed: ends soon once what is in work is answered.
   virtual void hurry() = 0;
+
+  /// A pause of reads is over.
+  virtual void resume() {}
+
   /// `request` has its answer (called by Reply).
   virtual void answer(PendingRequest& request, Response response) = 0;
 

@@ -273,6 +273,31 @@ TEST_F(ClientAnswersTest, LargeRequestsAreCompressedForAPeerThatTakesGzip) {
   EXPECT_EQ(requests[2].find("-Encoding"), std::string::npos) << "a peer that takes none";
 }
 
+TEST_F(ClientAnswersTest, WhatOneReadDoesNotHoldIsReadThoughThePeerSaysNoMore) {
+  const std::string big(700 * 1024, 'a');
+  script([&] {
+    for (int connection = 0; connection < 2; ++connection) {
+      RawSocket socket = listener_.accept();
+      socket.receive_message();
+      const bool ends = connection == 1;  // told together with the last bytes
+      socket.send(
+          "HTTP/1.1 200 OK\r\n" +
+          (ends ? std::string() : "Content-Length: " + std::to_string(big.size()) + "\r\n") +
+          (ends ? "" : "Connection: close\r\n") + "\r\n" + big);
+      if (!ends) {
+        socket.receive_all();
+      }
+    }
+  });
+  const TargetId target = add({});
+  for (uint64_t tag = 1; tag <= 2; ++tag) {
+    call(target, tag);
+    run_until(1);
+    EXPECT_EQ(last().result.error, CallError::kNone);
+    EXPECT_EQ(last().body.size(), big.size());
+  }
+}
+
 TEST_F(ClientAnswersTest, LargeRequestsAreFinishedWhenThePeerReads) {
   size_t received = 0;
   script([&] {

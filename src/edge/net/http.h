@@ -55,6 +55,8 @@ struct Response {
   std::vector<std::pair<std::string_view, std::string>> headers{};  ///< Names are static text.
   std::string body{};
   bool close = false;  ///< Close the connection after this answer.
+  /// Says no for want of capacity, from inside the handler: its cost counts as refusing.
+  bool refusal = false;
 };
 
 }  // namespace spillway::net

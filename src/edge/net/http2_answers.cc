@@ -36,6 +36,7 @@ struct Digits {
   size_t size;
 };
 
+// NOLINTNEXTLINE(readability-function-size): its parameters are nghttp2's
 ssize_t read_answer(nghttp2_session* /*session*/, int32_t /*id*/, uint8_t* /*into*/, size_t most,
                     uint32_t* flags, nghttp2_data_source* source, void* /*user*/) {
   const PendingRequest& pending = *static_cast<Http2Stream*>(source->ptr)->pending;

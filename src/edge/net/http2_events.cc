@@ -1,5 +1,4 @@
 // What nghttp2 tells an Http2Session while it reads and writes frames.
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +52,7 @@ struct Http2Session::Events {
     return 0;
   }
 
+  // NOLINTNEXTLINE(readability-function-size): its parameters are nghttp2's
   static int on_header(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
                        const uint8_t* name, size_t name_size, const uint8_t* value,
                        size_t value_size, uint8_t /*flags*/, void* user) {
@@ -92,6 +92,15 @@ struct Http2Session::Events {
         break;
       default:
         break;
+    }
+    return 0;
+  }
+
+  /// Whatever was wrong: its header block, if it had one, is no longer under way.
+  static int on_bad_frame(nghttp2_session* /*session*/, const nghttp2_frame* frame, int /*error*/,
+                          void* user) {
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+      self(user).header_since_ = base::kNever;
     }
     return 0;
   }
@@ -181,6 +190,7 @@ const nghttp2_session_callbacks* Http2Session::callbacks() {
     nghttp2_session_callbacks_set_on_begin_headers_callback(fresh, &Events::on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(fresh, &Events::on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(fresh, &Events::on_frame);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(fresh, &Events::on_bad_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(fresh, &Events::on_data);
     nghttp2_session_callbacks_set_on_frame_send_callback(fresh, &Events::on_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(fresh, &Events::on_close);

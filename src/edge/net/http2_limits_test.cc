@@ -314,6 +314,24 @@ TEST_F(Http2LimitsTest, MalformedRequestsAreResetAndCounted) {
   EXPECT_EQ(counters().bad_request.value(), 1U);
 }
 
+TEST_F(Http2LimitsTest, AMalformedRequestIsNoHeaderUnderWay) {
+  open({.header_timeout = 30ms}, {.max_streams = 2});
+  Http2Client caller(port());
+  caller.flush();
+  caller.socket.send(
+      get(1, "/hold") +
+      frame(NGHTTP2_HEADERS, kEndHeaders | kEndStream, 3, block("/") + literal("Upper", "1")) +
+      get(5));  // one too many
+  ASSERT_TRUE(eventually([&] { return counters().http2_protocol.value() == 1; }));
+  EXPECT_EQ(counters().http2_refused.value(), 1U);
+  // One that does stall, later, is timed out: by then the others would have been.
+  EXPECT_EQ(provoke(frame(NGHTTP2_HEADERS, 0, 1, block("/"))),
+            "goaway:" + std::to_string(NGHTTP2_PROTOCOL_ERROR));
+  EXPECT_EQ(counters().timeouts.value(), 1U);
+  on_worker([&] { held_.clear(); });
+  EXPECT_TRUE(eventually([&] { return counters().answers.value() == 1; }));
+}
+
 TEST_F(Http2LimitsTest, BrokenFramesEndTheConnection) {
   const auto goaway = [](uint32_t code) { return "goaway:" + std::to_string(code); };
   open();

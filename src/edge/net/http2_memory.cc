@@ -1,10 +1,10 @@
 #include "net/http2_memory.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 
 #include <malloc.h>
-#include <nghttp2/nghttp2.h>
 
 #include "net/buffer_pool.h"
 
@@ -19,17 +19,21 @@ struct Http2Memory::Functions {
     return !memory.exhausted_;
   }
 
+  static size_t counted(const Http2Memory& memory) {
+    return memory.bytes_ - std::min(memory.bytes_, memory.idle_);
+  }
+
   static void* count(Http2Memory& memory, void* block) {
-    const size_t bytes = ::malloc_usable_size(block);
-    memory.bytes_ += bytes;
-    memory.budget_.charge(bytes);
+    const size_t before = counted(memory);
+    memory.bytes_ += ::malloc_usable_size(block);
+    memory.budget_.charge(counted(memory) - before);
     return block;
   }
 
   static void uncount(Http2Memory& memory, void* block) {
-    const size_t bytes = ::malloc_usable_size(block);
-    memory.bytes_ -= bytes;
-    memory.budget_.discharge(bytes);
+    const size_t before = counted(memory);
+    memory.bytes_ -= ::malloc_usable_size(block);
+    memory.budget_.discharge(before - counted(memory));
   }
 
   static void* allocate(size_t size, void* user) {
@@ -56,9 +60,10 @@ struct Http2Memory::Functions {
   }
 };
 
-Http2Memory::Http2Memory(BufferPool& budget, size_t cap)
+Http2Memory::Http2Memory(BufferPool& budget, size_t cap, size_t idle)
     : budget_(budget),
       cap_(cap),
+      idle_(idle),
       native_{.mem_user_data = this,
               .malloc = &Functions::allocate,
               .free = &Functions::release,

@@ -8,11 +8,13 @@
 
 namespace spillway::net {
 
-/// The memory of one nghttp2 session: capped, and counted against the worker's byte budget. Must
-/// outlive the session.
+/// The memory of one nghttp2 session: capped, and what is more than an idle one holds counted
+/// against the worker's byte budget, so that idle callers do not use it up. Must outlive the
+/// session.
 class Http2Memory {
  public:
-  Http2Memory(BufferPool& budget, size_t cap);
+  /// The first `idle` bytes are not counted.
+  Http2Memory(BufferPool& budget, size_t cap, size_t idle);
   Http2Memory(const Http2Memory&) = delete;
   Http2Memory& operator=(const Http2Memory&) = delete;
 
@@ -28,6 +30,7 @@ class Http2Memory {
 
   BufferPool& budget_;
   size_t cap_;
+  size_t idle_;
   size_t bytes_ = 0;
   bool exhausted_ = false;
   nghttp2_mem native_;

@@ -25,6 +25,7 @@ namespace spillway::net {
 namespace {
 
 constexpr size_t kMemory = size_t{256} * 1024;
+constexpr size_t kIdleMemory = size_t{32} * 1024;
 constexpr size_t kMemoryAStream = size_t{8} * 1024;
 constexpr int32_t kConnectionWindow = 1024 * 1024;
 constexpr base::Duration kDrainTime = std::chrono::seconds(1);
@@ -50,7 +51,7 @@ Http2Session::Http2Session(ServerWorker& worker, CallerConnection& connection, H
     : worker_(worker),
       connection_(connection),
       caller_(std::move(caller)),
-      memory_(worker.buffers, kMemory + kMemoryAStream * settings().max_streams),
+      memory_(worker.buffers, kMemory + kMemoryAStream * settings().max_streams, kIdleMemory),
       floods_(settings(), now()),
       opened_at_(now()),
       idle_since_(now()) {

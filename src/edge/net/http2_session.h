@@ -40,7 +40,7 @@ struct Http2Caller {
 /// must be taken whole within write_timeout, whether socket or window is what stays shut.
 ///
 /// One thread. Memory: nghttp2's is capped at 256 KiB and 8 KiB a stream, an idle session holds
-/// about 20 KiB. Source: RFC 9113; CVE-2019-9511 to -9518, CVE-2023-44487, CVE-2024-27316,
+/// about 26 KiB. Source: RFC 9113; CVE-2019-9511 to -9518, CVE-2023-44487, CVE-2024-27316,
 /// CVE-2025-8671.
 class Http2Session {
  public:

@@ -197,6 +197,14 @@ TEST_F(Http2Test, ACallerThatLeavesIsGoneOnEveryStream) {
   EXPECT_TRUE(eventually([&] { return counters().buffered_bytes.value() == 0; }));
 }
 
+TEST_F(Http2Test, AnIdleConnectionTakesNothingOfTheByteBudget) {
+  open();
+  Http2Client caller(port());
+  caller.wait(caller.ask("/", {.method = "POST", .body = std::string(10'000, 'b')}));
+  ASSERT_TRUE(eventually([&] { return counters().answers.value() == 1; }));
+  EXPECT_EQ(counters().buffered_bytes.value(), 0U);
+}
+
 TEST_F(Http2Test, AReplyMayOutliveItsServer) {
   open();
   Http2Client caller(port());

@@ -27,10 +27,10 @@ namespace {
 
 using Work = std::move_only_function<void()>;
 
-constexpr size_t kBatch = 64;
+constexpr size_t kBatch = 1024;  // all that is ready, mostly: so its age is known
+constexpr size_t kSlice = 64;    // handed out between two looks at the timers
 constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
 constexpr base::Duration kHeldUp = std::chrono::milliseconds(3);
-constexpr int kCatchUpBatches = 16;
 
 struct Slot {
   ReadySink* sink = nullptr;
@@ -100,10 +100,9 @@ struct Reactor::Body {
     return poll(-1);
   }
 
-  void dispatch(size_t ready) {
-    batch_next = 0;
-    batch_end = ready;
-    while (batch_next < batch_end) {
+  void dispatch(size_t most) {
+    const size_t end = std::min(batch_end, batch_next + most);
+    while (batch_next < end) {
       const epoll_event& event = events[batch_next++];
       const auto fd = static_cast<uint32_t>(event.data.u64);
       if (static_cast<int>(fd) == wake) {
@@ -121,15 +120,6 @@ struct Reactor::Body {
     }
   }
 
-  /// Hands out what came in while the thread was held up, before deadlines judge it.
-  void catch_up(size_t ready) {
-    dispatch(ready);
-    for (int i = 1; ready == kBatch && i < kCatchUpBatches; ++i) {
-      ready = poll(0);
-      dispatch(ready);
-    }
-  }
-
   void run_mailbox() {
     std::vector<Work> batch;
     {
@@ -142,6 +132,14 @@ struct Reactor::Body {
     for (Work& work : batch) {
       work();
     }
+  }
+
+  void run_posted() {
+    if (woken) {
+      woken = false;
+      run_mailbox();
+    }
+    run_deferred();
   }
 
   void run_deferred() {
@@ -194,36 +192,35 @@ void Reactor::run() {
     const std::lock_guard lock(body_->mutex);
     body_->ended = false;
   }
-  refresh();
-  body_->run_deferred();  // from before this run
+  base::Instant returned_at = refresh();  // of the last poll; now() moves on under handlers
+  body_->run_deferred();                  // from before this run
   while (!body_->stopping.load(std::memory_order_acquire)) {
     const base::Instant polled_at = clock_.now();
-    bool busy = polled_at - now_ >= kShortBatch;
-    const base::Instant previous = now_;
+    bool busy = polled_at - returned_at >= kShortBatch;
+    const base::Instant previous = returned_at;
     const base::Instant due = timers_.next_due();
     size_t ready = busy ? body_->poll(0) : 0;
     if (ready == 0) {
       busy = false;
       ready = body_->wait(due, polled_at);
     }
-    refresh();
+    returned_at = refresh();
+    body_->batch_next = 0;
+    body_->batch_end = ready;
     const bool held_up = now_ - due >= kHeldUp;
     earliest_arrival_ = busy ? previous : now_;
     if (held_up) {
       earliest_arrival_ = std::min(earliest_arrival_, std::max(due, previous));
-      body_->catch_up(ready);
-      timers_.advance(now_);
-    } else {
-      body_->batch_next = 0;
-      body_->batch_end = ready;
-      timers_.advance(now_);
-      body_->dispatch(ready);
+      body_->dispatch(kBatch);
     }
-    if (body_->woken) {
-      body_->woken = false;
-      body_->run_mailbox();
+    timers_.advance(now_);
+    body_->dispatch(kSlice);
+    body_->run_posted();
+    while (body_->batch_next < body_->batch_end) {
+      timers_.advance(refresh());
+      body_->dispatch(kSlice);
+      body_->run_posted();
     }
-    body_->run_deferred();
   }
   body_->run_mailbox();
   body_->run_deferred();

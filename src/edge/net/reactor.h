@@ -21,10 +21,10 @@ class ReadySink {
 /// One thread's event loop: epoll readiness, a timer wheel and a mailbox from other threads.
 /// Reads the clock once a poll; `now()` is that reading, so handlers pay nothing for time.
 ///
-/// Each poll fires due timers first, then at most 64 descriptors, then posted and deferred work, so
-/// that a deadline waits for one batch at most. Only when the thread was held up, so that a timer
-/// fires some 3 ms late, are descriptors served before it, up to 1 024: what came in time is not
-/// to be judged late because we were.
+/// Each poll takes all that is ready, up to 1 024 descriptors. Due timers fire before each 64 of
+/// them, posted and deferred work runs after, so that a deadline waits for 64 at most. Only when
+/// the thread was held up, so that a timer fires some 3 ms late, are all descriptors served before
+/// it: what came in time is not to be judged late because we were.
 ///
 /// Thread rule: everything on the thread in run(), but post() and stop(), which any may call.
 class Reactor {
@@ -65,8 +65,8 @@ class Reactor {
   void change(int fd, uint32_t mask, ReadySink& sink);
   void remove(int fd, ReadySink& sink);
 
-  /// Whether this poll's batch holds an event of `fd` that was not handed out yet. At most 64
-  /// comparisons.
+  /// Whether this poll's batch holds an event of `fd` that was not handed out yet. At most
+  /// 1 024 comparisons.
   [[nodiscard]] bool pending(int fd) const;
 
  private:

@@ -276,5 +276,63 @@ TEST(ReactorLateness, ADeadlineOnTimeGoesBeforeABatch) {
   EXPECT_EQ(order_when(2ms, waited), "dr");
 }
 
+TEST(ReactorLateness, ADeadlineWaitsForAFewOfManyReadyDescriptors) {
+  constexpr size_t kMany = 300;
+  HandClock clock;
+  Reactor reactor(clock);
+  std::vector<SocketPair> pairs(kMany);
+  TestSink sink;
+  TestTimer deadline;
+  size_t served = 0;
+  size_t served_before = 0;
+  std::vector<base::Duration> waited;
+  sink.action = [&](uint32_t) {
+    if (served++ == 0) {
+      reactor.timers().arm(deadline, reactor.now());
+    }
+    clock.time += 100us;
+    waited.push_back(clock.time - reactor.earliest_arrival());
+    if (served == kMany) {
+      reactor.stop();
+    }
+  };
+  deadline.action = [&](base::Instant) { served_before = served; };
+  for (const auto& pair : pairs) {
+    reactor.add(pair.ends[0], EPOLLIN | EPOLLET, sink);
+    pair.write();
+  }
+  reactor.run();
+  EXPECT_GE(served_before, 1U);
+  EXPECT_LE(served_before, 64U);
+  // What is served last has waited for all before it.
+  ASSERT_EQ(waited.size(), kMany);
+  EXPECT_GE(waited.back(), kMany * 100us);
+}
+
+TEST(ReactorLateness, TimeThatHandlersReadDoesNotHideHowLongThePollBeforeTook) {
+  HandClock clock;
+  Reactor reactor(clock);
+  SocketPair first;
+  SocketPair second;
+  TestSink busy;
+  TestSink next;
+  base::Duration waited{};
+  busy.action = [&](uint32_t) {
+    reactor.remove(first.ends[0], busy);
+    second.write();
+    clock.time += 7ms;
+    reactor.refresh();
+  };
+  next.action = [&](uint32_t) {
+    waited = reactor.now() - reactor.earliest_arrival();
+    reactor.stop();
+  };
+  reactor.add(first.ends[0], EPOLLIN, busy);
+  reactor.add(second.ends[0], EPOLLIN, next);
+  first.write();
+  reactor.run();
+  EXPECT_GE(waited, 7ms);
+}
+
 }  // namespace
 }  // namespace spillway::net

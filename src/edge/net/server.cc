@@ -119,6 +119,10 @@ bool Server::drained() const {
   return body_->shared.closed_at.load() != base::kNever && open_connections() == 0;
 }
 
+void Server::pause_reads(size_t worker, base::Instant until) {
+  body_->workers[worker]->pause_reads(until);
+}
+
 size_t Server::open_connections() const {
   return body_->shared.open.load(std::memory_order_relaxed);
 }

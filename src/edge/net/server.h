@@ -68,6 +68,9 @@ struct ServerCounters {
   base::Counter http2_protocol;               ///< Connections and streams ended for broken rules.
   base::Counter http2_stalled;                ///< Answers whose caller did not take them.
   base::Counter http2_reset_floods, http2_control_floods, http2_header_floods, http2_over_memory;
+  base::Counter refusing_ns;  ///< Spent on requests whose answer was a refusal, system calls too.
+  base::Counter read_pauses,
+      reads_held;                 ///< pause_reads, and readable connections it kept waiting.
   base::Counter deadline_misses;  ///< Last byte accepted by the kernel after Reply's deadline.
 };
 
@@ -143,6 +146,10 @@ class Server {
 
   /// The listener is closed and so is every connection.
   [[nodiscard]] bool drained() const;
+
+  /// Until then no further request is read from connections over HTTP/1.1 that stand; the time
+  /// counts as waiting. On that worker's thread.
+  void pause_reads(size_t worker, base::Instant until);
 
   /// Connections open on all workers.
   [[nodiscard]] size_t open_connections() const;

@@ -35,7 +35,10 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
 
   void open();
   void destroy() override;
+
   void hurry() override { update(); }
+
+  void resume() override;
   void answer(PendingRequest& request, Response response) override;
 
  private:
@@ -52,6 +55,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   bool begins_http2();
 
   // Reading.
+  void hold();
   void read();
   bool reserve();
   void relocate(BufferRef to);
@@ -89,6 +93,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   base::Duration arrival_age_{};
   base::Instant message_arrival_{};  ///< Of the current message's first byte.
   base::Duration message_age_{};
+  base::Instant held_since_ = base::kNever;  ///< When it became readable in a pause of reads.
   base::Instant phase_since_{};  ///< Start of header, body, idle time or of a blocked write.
 
   PendingRequest* first_ = nullptr;

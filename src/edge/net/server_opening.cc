@@ -2,7 +2,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <sys/socket.h>

@@ -85,6 +85,20 @@ void ServerWorker::hurry_idle() {
   }
 }
 
+void ServerWorker::pause_reads(base::Instant until) {
+  counters.read_pauses.add();
+  reads_paused_ = true;
+  reactor.timers().arm(*this, until);
+}
+
+void ServerWorker::on_timer(base::Instant /*now*/) {
+  const Scope scope(*this);
+  reads_paused_ = false;
+  for (size_t i = connections_.size(); i-- > 0;) {
+    connections_[i]->resume();
+  }
+}
+
 void ServerWorker::close_all() {
   const Scope scope(*this);
   while (!connections_.empty()) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -16,6 +18,7 @@
 #include "net/response_head.h"
 #include "net/server.h"
 #include "net/stream.h"
+#include "net/timer_wheel.h"
 
 namespace spillway::net {
 
@@ -32,7 +35,7 @@ struct ServerShared {
 
 /// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
 /// thread but `load`.
-class ServerWorker {
+class ServerWorker : private Timer {
  public:
   ServerWorker(ServerShared& common, Reactor& own_reactor, Handler request_handler);
   ServerWorker(const ServerWorker&) = delete;
@@ -44,6 +47,16 @@ class ServerWorker {
   /// The listener has closed: idle connections have little time left.
   void hurry_idle();
   void close_all();
+
+  void pause_reads(base::Instant until);
+
+  [[nodiscard]] bool reads_paused() const { return reads_paused_; }
+
+  /// A request was refused in this Scope: the Scopes of the next while are timed.
+  void note_refusal() {
+    refused_ = true;
+    timed_until_ = reactor.now() + kTimedFor;
+  }
 
   /// A cleared request, linked to this worker.
   PendingRequest& take_request();
@@ -57,19 +70,31 @@ class ServerWorker {
   /// Connections closed while their own code runs are freed when the outermost Scope ends.
   class Scope {
    public:
-    explicit Scope(ServerWorker& worker) : worker_(worker) { ++worker_.depth_; }
+    explicit Scope(ServerWorker& worker) : worker_(worker) {
+      if (worker_.depth_++ == 0 && worker_.reactor.now() < worker_.timed_until_) {
+        began_ = worker_.reactor.refresh();
+      }
+    }
 
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
     ~Scope() {
-      if (--worker_.depth_ == 0 && !worker_.dead_.empty()) {
+      if (--worker_.depth_ > 0) {
+        return;
+      }
+      if (!worker_.dead_.empty()) {
         worker_.bury();
+      }
+      if (std::exchange(worker_.refused_, false) && began_ != base::kNever) {
+        worker_.counters.refusing_ns.add(
+            static_cast<uint64_t>((worker_.reactor.refresh() - began_).count()));
       }
     }
 
    private:
     ServerWorker& worker_;
+    base::Instant began_ = base::kNever;
   };
 
   ServerShared& shared;
@@ -84,6 +109,9 @@ class ServerWorker {
   std::atomic<uint32_t> load{0};  ///< Connections handed to this worker and not closed.
 
  private:
+  static constexpr base::Duration kTimedFor = std::chrono::milliseconds(100);
+
+  void on_timer(base::Instant now) override;
   void bury();
 
   std::vector<std::unique_ptr<CallerConnection>> connections_;
@@ -91,6 +119,9 @@ class ServerWorker {
   std::vector<std::unique_ptr<PendingRequest>> free_;
   PendingRequest* live_ = nullptr;
   size_t depth_ = 0;
+  base::Instant timed_until_{};
+  bool refused_ = false;
+  bool reads_paused_ = false;
 };
 
 }  // namespace spillway::net

@@ -235,6 +235,9 @@ void Reply::send(Response response) {
     return;
   }
   request->held = false;
+  if (response.refusal && request->worker != nullptr) {
+    request->worker->note_refusal();
+  }
   if (request->connection != nullptr) {
     request->connection->answer(*request, std::move(response));
   } else if (request->worker != nullptr) {

@@ -130,6 +130,10 @@ class Reader {
     if (first_.seat.empty()) {
       first_.seat = dsp_.seat.empty() ? dsp_.name : dsp_.seat;
     }
+    const bool is_group = document_.integer(document_.find(seatbid, Key::group)) == 1;
+    first_.group = is_group ? ++groups_ : 0;
+    const size_t begin = out_.bids.size();
+    const size_t over_cap = out_.bids_over_cap;
     for (const NodeId node : document_.children(bids)) {
       if (!document_.is(node, Kind::kObject)) {
         continue;
@@ -140,6 +144,9 @@ class Reader {
       }
       read_bid(node);
     }
+    if (is_group && out_.bids_over_cap != over_cap) {
+      refuse_group(begin);
+    }
     return true;
   }
 
@@ -148,12 +155,14 @@ class Reader {
     bid.node = node;
     bid.imp = Bid::kNoImp;
     const BidFields fields = read_fields(document_, node);
+    bid.notices = fields.notices;
     const RuleInput input{.document = document_,
                           .request = request_,
                           .dsp = dsp_,
                           .fields = fields,
                           .rates = source_.rates,
                           .formats = source_.formats,
+                          .account_floor = source_.floor,
                           .margin_ppm = source_.margin_ppm,
                           .currency_known = currency_known_,
                           .scratch = out_.scratch};
@@ -162,6 +171,13 @@ class Reader {
       bid.loss = Loss::kInvalidResponse;
     }
     bid.duplicate = !dsp_.checks.allow_duplicate_bid_id && seen_before(bid);
+  }
+
+  /// What is left of a group that was cut off can win no more than a part of it.
+  void refuse_group(size_t begin) {
+    for (size_t i = begin; i < out_.bids.size(); ++i) {
+      out_.bids[i].loss = out_.bids[i].valid() ? Loss::kGroup : out_.bids[i].loss;
+    }
   }
 
   /// Whether an earlier bid of this answer, good or bad, has the same id.
@@ -182,6 +198,7 @@ class Reader {
   const openrtb::Document& document_;
   Answer& out_;
   Bid first_;  ///< What all bids of the answer, then of the seat, begin with.
+  uint32_t groups_ = 0;
   bool currency_known_ = false;
   bool id_matches_ = false;
 };
@@ -196,15 +213,15 @@ bool kept_before(const Bid& a, const Bid& b) {
   return a.id != b.id ? a.id < b.id : a.node < b.node;
 }
 
-/// Valid bids of one seat on one imp beyond the best `kept` are outbid by their own. `order` is
-/// memory.
+/// Valid bids of one seat on one imp beyond the best `kept` are outbid by their own; those in
+/// groups stay, as one would take the others with it. `order` is memory.
 void keep_the_best(uint32_t kept, std::vector<Bid>& bids, std::vector<uint64_t>& order) {
   if (bids.size() <= kept) {
     return;
   }
   order.clear();
   for (size_t i = 0; i < bids.size(); ++i) {
-    if (bids[i].valid()) {
+    if (bids[i].valid() && bids[i].group == 0) {
       order.push_back(i);
     }
   }

@@ -31,6 +31,7 @@ struct Bid {
   uint32_t margin_ppm = 0;    ///< The exchange's share of the price; 0 on a deal that was offered.
   uint32_t discount_ppm = 0;  ///< What its DSP's adjustment takes off before; 0 on such a deal.
   uint32_t deal = kNoDeal;    ///< Index into Imp::deals; kNoDeal when none was offered to it.
+  uint32_t group = 0;         ///< Bids of one number of an answer win all or none; 0: alone.
   uint8_t at = 0;             ///< 1, 2, 3 (the floor is the price) by its deal; 0: the auction's.
   base::Cpm floor;            ///< The one that applies, in the bid's currency; net of the margin.
   base::Currency currency;
@@ -40,6 +41,7 @@ struct Bid {
   base::Cpm value;  ///< worth() in the reply's currency, rounded down; set by clear().
   openrtb::Loss loss = openrtb::Loss::kWon;  ///< kWon until something speaks against it.
   bool duplicate = false;                    ///< Refused as seatnonbid 302.
+  bool notices = false;                      ///< It names a URL to be told at: nurl, burl or lurl.
   uint32_t warnings = 0;  ///< Bit set of checks in mode warn that failed; see Warning.
 
   static constexpr uint32_t kNoImp = 0xffffffff;
@@ -107,6 +109,7 @@ struct AnswerSource {
   uint32_t dsp_index = 0;           ///< Bid::dsp.
   uint32_t answer_index = 0;        ///< Bid::answer.
   uint32_t margin_ppm = 0;          ///< Account::price_margin_ppm.
+  Floor floor = {};                 ///< Account::floor.
   std::string_view request_id{};    ///< The id it was asked with; empty: the request's.
   const Rates* rates = nullptr;     ///< Fresh ones; null: nothing is converted.
   AskedFormats* formats = nullptr;  ///< Of the request; null: rules about formats are not asked.
@@ -145,11 +148,15 @@ struct Rules {
 /// and stays as it is.
 ///
 /// Bids are compared in the reply's currency, each converted once and rounded down; without a rate
-/// a bid is lost (526). The bid that is worth most wins, whoever else bids: the second bid may be
-/// of the same seat. How the winner pays is its deal's word, else the auction's. First price: its
-/// own. Second price: the least gross price, in its own currency, whose net is max(second worth,
-/// floor that applies to it) plus the increment, never more than its own. Fixed price: that floor.
-/// An `at` other than 2 is first price. Cost: linear in bids and imps.
+/// a bid is lost (526). Of single bids the one that is worth most wins. Bids of one group win all
+/// together or not at all: the groups that win are those with which all imps together are worth
+/// most (see groups.h); one that could not win as a whole is lost with all its bids (530).
+///
+/// How the winner pays is its deal's word, else the auction's. First price: its own. Second price:
+/// the least gross price, in its own currency, whose net is max(second worth, floor that applies to
+/// it) plus the increment, never more than its own; the second is the best single bid of another
+/// seat. Fixed price: that floor. An `at` other than 2 is first price. Cost: linear in bids and
+/// imps, and for groups the search.
 void clear(const openrtb::RequestView& request, const Rules& rules, std::vector<Bid*>& bids,
            std::vector<Cleared>& out);
 

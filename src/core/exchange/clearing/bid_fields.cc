@@ -71,10 +71,14 @@ BidFields read_fields(const openrtb::Document& document, NodeId bid) {
   BidFields fields;
   for (const NodeId member : document.children(bid)) {
     const openrtb::Node& node = document.node(member);
-    NodeId* const field = field_of(fields, node.key);
-    if (field != nullptr && node.kind != openrtb::Kind::kNull) {
+    if (node.kind == openrtb::Kind::kNull) {
+      continue;
+    }
+    if (NodeId* const field = field_of(fields, node.key); field != nullptr) {
       *field = member;
     }
+    fields.notices =
+        fields.notices || node.key == Key::nurl || node.key == Key::burl || node.key == Key::lurl;
   }
   return fields;
 }

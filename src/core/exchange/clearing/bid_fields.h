@@ -30,6 +30,7 @@ struct BidFields {
   openrtb::NodeId exp = openrtb::kAbsent;
   openrtb::NodeId bundle = openrtb::kAbsent;
   openrtb::NodeId ext = openrtb::kAbsent;
+  bool notices = false;  ///< Has nurl, burl or lurl.
 };
 
 /// One pass over the members of `bid`, instead of a search for each of them.

@@ -177,9 +177,15 @@ Loss secure(const RuleInput& input, Bid& bid) {
   if (mode == Check::kSkip || !imp_of(input, bid).secure) {
     return Loss::kWon;
   }
-  // Most markup is cleared undecoded: without "\u" no escape can hide the letters of "http:".
+  // Without markup of its own it is what the win notice answers.
+  if (!is_text(input.document, input.fields.adm)) {
+    return loads_insecurely(decoded(input, input.fields.nurl))
+               ? broken(mode, Warning::kSecure, Loss::kNotSecure, bid)
+               : Loss::kWon;
+  }
+  // Most markup is cleared undecoded.
   const std::string_view raw = input.document.raw_string(input.fields.adm);
-  if (!mentions_http(raw) && !raw.contains("\\u")) {
+  if (!may_mention_http(raw)) {
     return Loss::kWon;
   }
   if (!loads_insecurely(decoded(input, input.fields.adm))) {
@@ -233,27 +239,25 @@ Loss attribute(const RuleInput& input, Bid& bid) {
   return blocked ? broken(mode, Warning::kBattr, Loss::kAttribute, bid) : Loss::kWon;
 }
 
+/// The first reason of `kRules`, asked in their order.
+template <Loss (*... kRules)(const RuleInput&, Bid&)>
+Loss first_against(const RuleInput& input, Bid& bid) {
+  Loss loss = Loss::kWon;
+  (void)(((loss = kRules(input, bid)) == Loss::kWon) && ...);
+  return loss;
+}
+
 }  // namespace
 
 Loss judge(const RuleInput& input, Bid& bid) {
-  constexpr std::array kRules = {identity, seat,   price,      currency,   floor,
-                                 markup,   crid,   deal,       deal_terms, media,
-                                 size,     secure, advertiser, category,   attribute};
-  constexpr std::array kFormatRules = {timed_media, native_assets,  language,
-                                       expiry,      advertised_app, transparency};
-  for (const auto rule : kRules) {
-    if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
-      return loss;
-    }
+  Loss loss = first_against<identity, seat, price, currency, floor, markup, crid, deal, deal_terms,
+                            media, size, secure, advertiser, category, attribute>(input, bid);
+  if (loss == Loss::kWon && input.formats != nullptr) {
+    loss =
+        first_against<timed_media, native_assets, language, expiry, advertised_app, transparency>(
+            input, bid);
   }
-  if (input.formats != nullptr) {
-    for (const auto rule : kFormatRules) {
-      if (const Loss loss = rule(input, bid); loss != Loss::kWon) {
-        return loss;
-      }
-    }
-  }
-  return Loss::kWon;
+  return loss;
 }
 
 }  // namespace spillway::exchange::clearing

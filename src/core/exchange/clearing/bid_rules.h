@@ -20,9 +20,10 @@ struct RuleInput {
   const BidFields& fields;
   const Rates* rates = nullptr;     ///< Fresh ones, or null.
   AskedFormats* formats = nullptr;  ///< Of the request, or null.
-  uint32_t margin_ppm = 0;          ///< The exchange's share of prices, but on deals.
-  bool currency_known = false;      ///< The answer's `cur` is a code; it stands in Bid::currency.
-  std::string& scratch;             ///< For decoded text.
+  Floor account_floor = {};
+  uint32_t margin_ppm = 0;      ///< The exchange's share of prices, but on deals.
+  bool currency_known = false;  ///< The answer's `cur` is a code; it stands in Bid::currency.
+  std::string& scratch;         ///< For decoded text.
 };
 
 /// Fills `bid` from its fields and returns the first reason against it, kWon when there is none.

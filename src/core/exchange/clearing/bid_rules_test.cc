@@ -233,6 +233,24 @@ TEST(BidRulesTest, ASecureImpTakesNoPlainHttpResource) {
   EXPECT_TRUE(warned(scene.bid(bad), Warning::kSecure));
 }
 
+TEST(BidRulesTest, MarkupThatIsAUrlOrComesFromOneMustBeSecureToo) {
+  Scene scene;
+  scene.imp().secure = true;
+  scene.dsp.checks.allow_nurl_only = true;
+  EXPECT_EQ(scene.loss(R"("adm":"","nurl":"http://a.example/markup")"), Loss::kNotSecure);
+  EXPECT_EQ(scene.loss(R"("adm":null,"nurl":"HTTP:\/\/a.example/markup")"), Loss::kNotSecure);
+  EXPECT_EQ(scene.loss(R"("adm":"","nurl":"https://a.example/?u=http://b.example")"), Loss::kWon);
+  EXPECT_EQ(scene.loss(R"("nurl":"http://a.example/win")"), Loss::kWon)
+      << "a notice is ours to send";
+  EXPECT_EQ(scene.loss(R"("adm":" http://a.example/vast.xml")"), Loss::kNotSecure);
+  scene.imp().media = static_cast<uint8_t>(MediaType::kVideo);
+  EXPECT_EQ(scene.loss(R"("adm":"<VAST><Ad><Wrapper><VASTAdTagURI><![CDATA[http://a.example/v]]>)"
+                       R"(</VASTAdTagURI></Wrapper></Ad></VAST>")"),
+            Loss::kNotSecure);
+  scene.imp().secure = false;
+  EXPECT_EQ(scene.loss(R"("adm":"","nurl":"http://a.example/markup")"), Loss::kWon);
+}
+
 TEST(BidRulesTest, ABlockedAdvertiserIsRefusedInEverySpelling) {
   Scene scene;
   scene.request.badv = {"blocked.example"};

@@ -1,6 +1,7 @@
 #include "exchange/clearing/blocklist.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -13,18 +14,40 @@ namespace {
 char folded(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool equal_folded(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return folded(x) == folded(y); });
+  return a == b || std::ranges::equal(a, b, [](char x, char y) { return folded(x) == folded(y); });
+}
+
+/// What ends the host in a URL: all but one or two of a hundred domains have none of it.
+constexpr bool ends_host(char c) { return c == '/' || c == '?' || c == '#' || c == ':'; }
+
+constexpr auto kEndsHost = [] {
+  std::array<bool, 256> table{};
+  for (size_t i = 0; i < table.size(); ++i) {
+    table[i] = ends_host(static_cast<char>(i));
+  }
+  return table;
+}();
+
+std::string_view host_of(std::string_view text) {
+  const auto find_end = [](std::string_view in) {
+    // A loop of its own: find_first_of() calls memchr() a byte.
+    return std::ranges::find_if(in,
+                                [](char c) { return kEndsHost[static_cast<unsigned char>(c)]; });
+  };
+  const auto* end = find_end(text);
+  if (end == text.end()) {
+    return text;
+  }
+  if (const size_t scheme = text.find("://"); scheme != std::string_view::npos) {
+    text.remove_prefix(scheme + 3);
+    end = find_end(text);
+  }
+  return text.substr(0, static_cast<size_t>(end - text.begin()));
 }
 
 /// "https://WWW.adv.example:443/x." and the like down to "adv.example", case as it was.
 std::string_view bare_domain(std::string_view text) {
-  if (const size_t scheme = text.find("://"); scheme != std::string_view::npos) {
-    text.remove_prefix(scheme + 3);
-  }
-  // A loop of its own: find_first_of() calls memchr() a byte.
-  const auto* const end = std::ranges::find_if(
-      text, [](char c) { return c == '/' || c == '?' || c == '#' || c == ':'; });
-  text = text.substr(0, static_cast<size_t>(end - text.begin()));
+  text = host_of(text);
   while (!text.empty() && (text.front() == ' ' || text.front() == '.')) {
     text.remove_prefix(1);
   }
@@ -59,11 +82,14 @@ bool domain_listed(std::string_view domain, const std::vector<std::string>& list
 bool category_blocked(std::string_view category, const std::vector<std::string>& blocked,
                       bool ancestors) {
   return std::ranges::any_of(blocked, [&](const std::string& parent) {
-    if (parent.empty() || category.size() < parent.size() ||
-        !equal_folded(category.substr(0, parent.size()), parent)) {
+    const size_t size = parent.size();
+    if (size == 0 || category.size() < size) {
       return false;
     }
-    return category.size() == parent.size() || (ancestors && category[parent.size()] == '-');
+    const bool ends = category.size() == size || (ancestors && category[size] == '-');
+    // Categories differ at their end: most comparisons are over with the last byte.
+    return ends && folded(category[size - 1]) == folded(parent.back()) &&
+           equal_folded(category.substr(0, size), parent);
   });
 }
 

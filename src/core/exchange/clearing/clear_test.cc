@@ -62,8 +62,8 @@ struct Round {
 
 Round spec_example() {
   Round c{.request = request_of(1),
-          .bids = {bid_of("s", "low", 800'000), bid_of("s", "high", 1'000'000),
-                   bid_of("s", "mid", 900'000)},
+          .bids = {bid_of("s", "low", 800'000), bid_of("t", "high", 1'000'000),
+                   bid_of("u", "mid", 900'000)},
           .pointers = {},
           .cleared = {}};
   for (Bid& bid : c.bids) {
@@ -123,6 +123,26 @@ TEST(ClearTest, WithoutAFloorALoneBidPaysTheIncrement) {
   EXPECT_EQ(c.cleared[0].price.micros, 10'000);
 }
 
+TEST(ClearTest, NoSeatMakesItsOwnPrice) {
+  Round c{.request = request_of(1),
+          .bids = {bid_of("s", "a", 1'000'000), bid_of("s", "b", 900'000),
+                   bid_of("t", "c", 500'000), bid_of("s", "d", 700'000)},
+          .pointers = {},
+          .cleared = {}};
+  c.bids[3].dsp = 1;  // Another DSP's seat of the same name is another buyer.
+  c.run({.at = 2});
+  EXPECT_EQ(c.cleared[0].winner, 0U);
+  EXPECT_EQ(c.cleared[0].price.micros, 710'000);
+  EXPECT_EQ(c.cleared[0].min_to_win.micros, 700'000);
+  EXPECT_EQ(c.bids[1].loss, Loss::kOutbid);
+  c.bids.resize(2);
+  c.bids[0].loss = c.bids[1].loss = Loss::kWon;
+  c.bids[0].floor.micros = 100'000;
+  c.run({.at = 2});
+  EXPECT_EQ(c.cleared[0].price.micros, 110'000) << "alone, whatever else its seat bid";
+  EXPECT_EQ(c.cleared[0].min_to_win.micros, 0);
+}
+
 TEST(ClearTest, EveryImpHasOneWinnerOfItsOwn) {
   Round c{.request = request_of(3),
           .bids = {bid_of("s", "a", 1, 2), bid_of("s", "b", 2, 0), bid_of("t", "c", 3, 2),
@@ -148,7 +168,7 @@ TEST(ClearTest, ADuplicateNeverWins) {
 
 TEST(ClearTest, WithoutARateABidInAnotherCurrencyIsLost) {
   Round c{.request = request_of(1),
-          .bids = {bid_of("s", "a", 900), bid_of("s", "b", 1), bid_of("s", "c", 2)},
+          .bids = {bid_of("s", "a", 900), bid_of("s", "b", 1), bid_of("t", "c", 2)},
           .pointers = {},
           .cleared = {}};
   c.bids[0].currency = kEur;
@@ -163,7 +183,7 @@ TEST(ClearTest, BidsInOtherCurrenciesAreComparedInTheReplys) {
   Rates rates(kEur, 0, std::chrono::milliseconds(1));
   ASSERT_TRUE(rates.add(base::Currency{}, 1'250'000'000));
   Round c{.request = request_of(1),
-          .bids = {bid_of("s", "a", 1'000'000), bid_of("s", "b", 1'200'000)},
+          .bids = {bid_of("s", "a", 1'000'000), bid_of("t", "b", 1'200'000)},
           .pointers = {},
           .cleared = {}};
   c.bids[0].currency = kEur;
@@ -230,7 +250,9 @@ Expected reference(const Round& c, const Rules& rules, uint32_t imp_index) {
   if (first.at == 3) {
     return {.winner = &first, .price = floor, .min_to_win = floor};
   }
-  const int64_t second = rivals.size() > 1 ? due_at_most(*rivals[1]) : 0;
+  const auto other = std::ranges::find_if(
+      rivals, [&](const Bid* bid) { return bid->seat != first.seat || bid->dsp != first.dsp; });
+  const int64_t second = other != rivals.end() ? due_at_most(**other) : 0;
   const int64_t charged = std::min(own, std::max(second, floor) + rules.increment_micros);
   const int at = first.at != 0 ? first.at : rules.at;
   return {.winner = &first, .price = at == 2 ? charged : own, .min_to_win = second};

@@ -22,6 +22,7 @@ struct Scene {
   openrtb::RequestView request;
   DspConfig dsp;
   uint32_t margin_ppm = 0;
+  Floor account_floor;
   const Rates* rates = nullptr;
   openrtb::Document document;
   Answer answer;
@@ -57,6 +58,7 @@ struct Scene {
                  .dsp_index = 3,
                  .answer_index = 7,
                  .margin_ppm = margin_ppm,
+                 .floor = account_floor,
                  .rates = rates,
                  .formats = &formats},
                 document, answer);

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
+
+#include <emmintrin.h>
 
 namespace spillway::exchange::clearing {
 
@@ -269,10 +273,55 @@ MarkupKind sniff(std::string_view markup) {
   return MarkupKind::kHtml;
 }
 
-bool mentions_http(std::string_view text) { return find_http(text) != kNone; }
+bool may_mention_http(std::string_view raw) {
+  constexpr size_t kStep = sizeof(__m128i);
+  constexpr size_t kColonAt = 4;
+  constexpr size_t kReach = kColonAt + kStep;
+  const auto found_at = [raw](size_t at) {
+    const std::string_view rest = raw.substr(at);
+    return rest.starts_with("\\u") || begins_with(rest, "http:");
+  };
+  if (raw.size() < kReach) {
+    size_t at = 0;
+    while (at < raw.size() && !found_at(at)) {
+      ++at;
+    }
+    return at < raw.size();
+  }
+  const __m128i letter = _mm_set1_epi8('h');
+  const __m128i colon = _mm_set1_epi8(':');
+  const __m128i slash = _mm_set1_epi8('\\');
+  const __m128i escape = _mm_set1_epi8('u');
+  const __m128i lower = _mm_set1_epi8(0x20);
+  const auto step = [&](size_t at) {
+    const auto load = [from = raw.data() + at](size_t offset) {
+      __m128i bytes;
+      std::memcpy(&bytes, from + offset, sizeof(bytes));
+      return bytes;
+    };
+    const __m128i bytes = load(0);
+    const __m128i http = _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(bytes, lower), letter),
+                                       _mm_cmpeq_epi8(load(kColonAt), colon));
+    const __m128i hidden =
+        _mm_and_si128(_mm_cmpeq_epi8(bytes, slash), _mm_cmpeq_epi8(load(1), escape));
+    auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(http, hidden)));
+    while (mask != 0 && !found_at(at + static_cast<size_t>(std::countr_zero(mask)))) {
+      mask &= mask - 1;
+    }
+    return mask != 0;
+  };
+  const size_t last = raw.size() - kReach;
+  for (size_t at = 0; at < last; at += kStep) {
+    if (step(at)) {
+      return true;
+    }
+  }
+  // What is left, some of it seen already; in its last bytes only an escape can begin.
+  return step(last) || raw.substr(raw.size() - kColonAt).contains("\\u");
+}
 
 bool loads_insecurely(std::string_view markup) {
-  if (!mentions_http(markup)) {
+  if (find_http(markup) == kNone) {
     return false;
   }
   const std::string_view text = trimmed_front(markup);

@@ -27,7 +27,8 @@ enum class MarkupKind { kUnknown, kHtml, kVast, kNative };
 /// Cost: linear; one search when there is no "http:" in it.
 [[nodiscard]] bool loads_insecurely(std::string_view markup);
 
-/// Whether "http:" is in there at all, in any case: the cheap question before the dear one.
-[[nodiscard]] bool mentions_http(std::string_view text);
+/// Whether the raw bytes of a JSON string may mean text with "http:" in it, in any case: they have
+/// it as it is, or a "\u" that could hide a letter of it. The cheap question before the dear one.
+[[nodiscard]] bool may_mention_http(std::string_view raw);
 
 }  // namespace spillway::exchange::clearing

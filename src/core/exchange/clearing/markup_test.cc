@@ -88,6 +88,25 @@ TEST(MarkupTest, MarkupCutAnywhereIsReadToItsEnd) {
   }
 }
 
+TEST(MarkupTest, AMentionOfHttpIsSeenWhereverItStands) {
+  for (size_t size = 5; size < 60; ++size) {
+    EXPECT_FALSE(may_mention_http(std::string(size, 'h')));
+    for (size_t at = 0; at + 5 <= size; ++at) {
+      std::string text(size, ':');
+      for (const std::string_view mention : {"http:", "HtTp:", "\\u006"}) {
+        text.replace(at, 5, mention.substr(0, 5));
+        EXPECT_TRUE(may_mention_http(text)) << text;
+        EXPECT_FALSE(may_mention_http(std::string_view(text).substr(at + 1))) << text;
+      }
+      for (const std::string_view other : {"https", "ttp:u", "\\\"x/:", "h\\xp:"}) {
+        text.replace(at, 5, other.substr(0, 5));
+        EXPECT_FALSE(may_mention_http(text)) << text;
+      }
+    }
+  }
+  EXPECT_FALSE(may_mention_http("http"));
+}
+
 TEST(MarkupTest, HostileNestingCostsOnePass) {
   std::string markup = "<VAST>http:";
   for (int i = 0; i < 20'000; ++i) {

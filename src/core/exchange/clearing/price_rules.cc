@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/decimal.h"
@@ -7,11 +9,14 @@
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/bid_rules.h"
 #include "exchange/clearing/blocklist.h"
+#include "exchange/clearing/floors.h"
+#include "exchange/clearing/margin.h"
 #include "exchange/clearing/rates.h"
 #include "exchange/clearing/rule_parts.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
+#include "openrtb/keys.h"
 #include "openrtb/validate.h"
 
 namespace spillway::exchange::clearing {
@@ -20,11 +25,10 @@ namespace {
 
 using openrtb::Deal;
 using openrtb::Imp;
+using openrtb::Key;
 using openrtb::Kind;
 using openrtb::Loss;
 using openrtb::NodeId;
-
-constexpr uint32_t kWholePpm = 1'000'000;
 
 /// The deal the bid is in; null when it is in none that was offered.
 const Deal* deal_of(const RuleInput& input, const Bid& bid) {
@@ -38,13 +42,58 @@ struct Asked {
   Loss below = Loss::kBelowFloor;
 };
 
-/// The deal's own floor when it names one, be it 0; else the imp's.
+/// A price of the request's own document; zero when it is none.
+base::Cpm price_at(const openrtb::Document& asked, NodeId node) {
+  const auto micros = base::parse_micros(asked.raw(node), base::Rounding::kUp);
+  return {asked.is(node, Kind::kNumber) ? std::max<int64_t>(0, micros.value_or(0)) : 0};
+}
+
+/// What a video or audio imp asks for so many seconds: the entry of `durfloors` they fall in, else
+/// `mincpmpersec` a second; nullopt when it says neither.
+std::optional<base::Cpm> floor_by_duration(const openrtb::Document& asked, NodeId imp,
+                                           int64_t seconds) {
+  NodeId media = asked.find(imp, Key::video);
+  media = media != openrtb::kAbsent ? media : asked.find(imp, Key::audio);
+  for (const NodeId entry : asked.children(asked.find(media, Key::durfloors))) {
+    const int64_t least = asked.integer(asked.find(entry, Key::mindur)).value_or(0);
+    const int64_t most = asked.integer(asked.find(entry, Key::maxdur)).value_or(0);
+    if (seconds >= least && (most <= 0 || seconds <= most)) {
+      return price_at(asked, asked.find(entry, Key::bidfloor));
+    }
+  }
+  constexpr int64_t kLongest = 86'400;
+  const base::Cpm second = price_at(asked, asked.find(media, Key::mincpmpersec));
+  if (second.micros == 0) {
+    return std::nullopt;
+  }
+  const int64_t counted = std::min(seconds, kLongest);
+  return second.micros > INT64_MAX / counted ? base::Cpm{INT64_MAX}
+                                             : base::Cpm{second.micros * counted};
+}
+
+/// The deal's own floor when it names one, be it 0, else the imp's: by the duration of the bid when
+/// it says one and the imp asks by it.
 Asked floor_that_applies(const RuleInput& input, const Bid& bid) {
   if (const Deal* deal = deal_of(input, bid); deal != nullptr && deal->floor_given) {
     return {.floor = deal->floor, .currency = deal->floor_currency, .below = Loss::kBelowDealFloor};
   }
   const Imp& imp = imp_of(input, bid);
-  return {.floor = imp.floor, .currency = imp.floor_currency};
+  const int64_t seconds = input.document.integer(input.fields.dur).value_or(0);
+  std::optional<base::Cpm> by_duration;
+  if (seconds > 0 && input.formats != nullptr) {
+    by_duration = floor_by_duration(input.formats->document(), imp.node, seconds);
+  }
+  return {.floor = by_duration.value_or(imp.floor), .currency = imp.floor_currency};
+}
+
+/// The operator's floors hold for all bids but those of a deal with a floor of its own.
+bool is_agreed(const Asked& asked) { return asked.below == Loss::kBelowDealFloor; }
+
+/// Whether any floor above zero applies.
+bool has_floor(const RuleInput& input, const Bid& bid) {
+  const Asked asked = floor_that_applies(input, bid);
+  return asked.floor.micros > 0 || (!is_agreed(asked) && (input.account_floor.price.micros > 0 ||
+                                                          input.dsp.floor.price.micros > 0));
 }
 
 /// A price agreed in a deal is the publisher's whole; a deal nobody offered is none. A fixed price
@@ -67,6 +116,14 @@ void take_terms(const RuleInput& input, Bid& bid) {
   bid.at = static_cast<uint8_t>(is_fixed && !found->floor_given ? 1 : found->at);
 }
 
+/// The cap is in USD; without a rate the same number of units.
+base::Cpm cap_in(const RuleInput& input, const base::Currency& currency) {
+  const base::Cpm cap = input.dsp.checks.price_cap;
+  const bool is_converted = input.rates != nullptr && input.currency_known;
+  return is_converted ? input.rates->convert(cap, {}, currency, base::Rounding::kUp).value_or(cap)
+                      : cap;
+}
+
 }  // namespace
 
 Loss price(const RuleInput& input, Bid& bid) {
@@ -83,11 +140,11 @@ Loss price(const RuleInput& input, Bid& bid) {
   }
   bid.price = base::Cpm{*micros};
   take_terms(input, bid);
-  if (bid.price > input.dsp.checks.price_cap) {
+  if (bid.price > cap_in(input, bid.currency)) {
     return Loss::kPriceSanity;
   }
   const bool may_be_free = bid.at == Bid::kFixedPrice;
-  if (bid.net().micros == 0 && !may_be_free && floor_that_applies(input, bid).floor.micros <= 0) {
+  if (bid.net().micros == 0 && !may_be_free && !has_floor(input, bid)) {
     return Loss::kInvalidResponse;
   }
   return Loss::kWon;
@@ -113,21 +170,16 @@ Loss currency(const RuleInput& input, Bid& bid) {
 
 Loss floor(const RuleInput& input, Bid& bid) {
   const Asked asked = floor_that_applies(input, bid);
-  if (asked.floor.micros <= 0) {
-    return Loss::kWon;
+  std::array<Floor, 3> floors = {Floor{.price = asked.floor, .currency = asked.currency}};
+  if (!is_agreed(asked)) {
+    floors[1] = input.account_floor;
+    floors[2] = input.dsp.floor;
   }
-  bid.floor = asked.floor;
-  if (asked.currency != bid.currency) {
-    if (input.rates == nullptr) {
-      return Loss::kNoFxRate;
-    }
-    const auto converted =
-        input.rates->convert(asked.floor, asked.currency, bid.currency, base::Rounding::kUp);
-    if (!converted) {
-      return Loss::kNoFxRate;
-    }
-    bid.floor = *converted;
+  const auto best = highest(floors, bid.currency, input.rates);
+  if (!best) {
+    return Loss::kNoFxRate;
   }
+  bid.floor = *best;
   return bid.net() < bid.floor ? asked.below : Loss::kWon;
 }
 

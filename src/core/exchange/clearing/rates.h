@@ -38,6 +38,9 @@ class Rates {
 
   [[nodiscard]] bool empty() const { return rates_.empty(); }
 
+  /// When they were so, in milliseconds since the epoch; 0 when empty.
+  [[nodiscard]] int64_t as_of_ms() const { return as_of_ms_; }
+
  private:
   [[nodiscard]] int64_t billionths_of(const base::Currency& currency) const;
 

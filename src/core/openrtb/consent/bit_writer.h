@@ -9,7 +9,8 @@
 
 namespace spillway::openrtb::consent {
 
-/// For tests and generated requests: writes what the decoders of this folder read, from the published field tables.
+/// For tests and generated requests: writes what the decoders of this folder read, from the
+/// published field tables.
 class BitWriter {
  public:
   BitWriter& put(uint64_t value, unsigned count) {
