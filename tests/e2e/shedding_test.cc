@@ -42,8 +42,9 @@ class Shedding : public testing::Test {
                            body.size(), body));
     }
     const auto deadline = Clock::now() + 10s;
-    while (exchange_.metrics()["spillway_exchange_in_flight_auctions"] <
-               static_cast<double>(auctions) &&
+    while ((exchange_.metrics()["spillway_exchange_in_flight_auctions"] <
+                static_cast<double>(auctions) ||
+            hangs_.calls() < auctions) &&
            Clock::now() < deadline) {
     }
   }

@@ -225,6 +225,7 @@ void ClientTarget::fail_waiting(CallError error, CallPhase phase) {
 void ClientTarget::connected(ClientConnection& connection) {
   --connecting_;
   offer(connection);
+  open_for_waiting();
 }
 
 void ClientTarget::connect_failed(ClientConnection& connection, int error) {
@@ -291,6 +292,9 @@ void ClientTarget::unlink(ClientConnection& connection, ClientConnection::State 
   }
   connections_.pop_back();
   counters.connections_open.subtract();
+  if (was != State::kConnecting && !removed_) {  // there is room again; connect_failed() knows more
+    open_for_waiting();
+  }
 }
 
 bool ClientTarget::begin_drain() {

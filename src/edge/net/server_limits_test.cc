@@ -158,7 +158,7 @@ TEST_F(ServerLimitsTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
   RawSocket kept = RawSocket::to(server_->port());
   ASSERT_TRUE(eventually([&] { return server_->open_connections() == 1; }));
   on_worker([&] { server_->pause_reads(0, threads_.front()->reactor.refresh() + 1h); });
-  kept.send("GET / HTTP/1.1\r\n\r\n");
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return counters().reads_held.value() == 1; }));
   EXPECT_EQ(counters().requests.value(), 0U);
   base::Instant held_until{};
@@ -170,7 +170,7 @@ TEST_F(ServerLimitsTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
   EXPECT_GE(age, 2ms);
   EXPECT_EQ(counters().read_pauses.value(), 2U);
   EXPECT_EQ(counters().reads_held.value(), 1U);
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), "200");
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
 }
 
 TEST_F(ServerLimitsTest, TheTimeOfRefusalsIsCountedAndNoOther) {
@@ -181,7 +181,7 @@ TEST_F(ServerLimitsTest, TheTimeOfRefusalsIsCountedAndNoOther) {
   start();
   RawSocket kept = RawSocket::to(server_->port());
   const auto ask = [&] {
-    kept.send("GET / HTTP/1.1\r\n\r\n");
+    kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(status_of(kept.receive_message()), "204");
   };
   ask();
