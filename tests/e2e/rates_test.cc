@@ -97,7 +97,8 @@ TEST(RatesFromAUrl, AreTakenWhenTheyAreGoodAndKeptWhatEverComesAfter) {
   ASSERT_TRUE(market.wait_for("refused", refused + 1)) << "older than those in use";
   EXPECT_TRUE(market.sells());
 
-  market.source->set_script([](const Message&) { return FakeDsp::Answer{.bytes = "", .hang = true}; });
+  market.source->set_script(
+      [](const Message&) { return FakeDsp::Answer{.bytes = "", .hang = true}; });
   double failed = market.fetches("failed");
   ASSERT_TRUE(market.wait_for("failed", failed + 1)) << "slow";
   EXPECT_TRUE(market.sells());
