@@ -27,7 +27,8 @@ struct LoadPlan {
   std::string refusal;  ///< "" or why the run cannot be carried.
 };
 
-/// No worker of this generator does more, on any machine it was measured on.
+/// What a worker is taken to do at most: a guess on the high side, so that a plan refuses only what
+/// is out of reach; what it does is watched during the run.
 inline constexpr double kWorkerRateMax = 150'000;
 
 inline constexpr size_t kConnectionsMax = 60'000;
