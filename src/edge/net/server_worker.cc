@@ -100,6 +100,10 @@ void ServerWorker::on_timer(base::Instant /*now*/) {
 }
 
 void ServerWorker::close_all() {
+  if (connections_.empty()) {
+    return;  // the last to let go of the server may be another worker's thread: no reactor is
+             // touched
+  }
   const Scope scope(*this);
   while (!connections_.empty()) {
     connections_.back()->destroy();

@@ -35,7 +35,7 @@ struct ServerShared {
 
 /// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
 /// thread but `load`.
-class ServerWorker : private Timer {
+class ServerWorker final : private Timer {
  public:
   ServerWorker(ServerShared& common, Reactor& own_reactor, Handler request_handler);
   ServerWorker(const ServerWorker&) = delete;
