@@ -101,8 +101,7 @@ void ServerWorker::on_timer(base::Instant /*now*/) {
 
 void ServerWorker::close_all() {
   if (connections_.empty()) {
-    return;  // the last to let go of the server may be another worker's thread: no reactor is
-             // touched
+    return;  // nor is the reactor touched: another worker's thread may be the last to let go
   }
   const Scope scope(*this);
   while (!connections_.empty()) {

@@ -35,12 +35,12 @@ struct ServerShared {
 
 /// One worker's part of a server: its connections, buffers and counts. Everything on its reactor's
 /// thread but `load`.
-class ServerWorker final : private Timer {
+class ServerWorker : private Timer {
  public:
   ServerWorker(ServerShared& common, Reactor& own_reactor, Handler request_handler);
   ServerWorker(const ServerWorker&) = delete;
   ServerWorker& operator=(const ServerWorker&) = delete;
-  ~ServerWorker();
+  virtual ~ServerWorker();
 
   void adopt(UniqueFd socket, const std::string& peer);
 
