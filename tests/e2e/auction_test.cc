@@ -180,7 +180,9 @@ TEST(Auction, SurvivesCallersThatLeave) {
   }
   const auto deadline = Clock::now() + 5s;
   auto metrics = exchange.metrics();
-  while (metrics["spillway_exchange_callers_gone_total"] == 0 && Clock::now() < deadline) {
+  while ((metrics["spillway_exchange_callers_gone_total"] == 0 ||
+          metrics["spillway_exchange_in_flight_auctions"] != 0) &&
+         Clock::now() < deadline) {
     metrics = exchange.metrics();
   }
   EXPECT_EQ(metrics["spillway_exchange_callers_gone_total"], 1);
