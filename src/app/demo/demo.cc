@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -43,13 +41,6 @@ constexpr size_t kErrorsKept = 2000;
 // In the field partners and callers are other machines: here they give way to the exchange.
 constexpr int kExchangeNice = -10;
 constexpr int kPartnersNice = 5;
-
-uint16_t port_of(std::string_view address) {
-  uint16_t port = 0;
-  const std::string_view text = address.substr(address.rfind(':') + 1);
-  std::from_chars(text.data(), text.data() + text.size(), port);
-  return port;
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "app/demo/http_call.h"
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -64,6 +65,13 @@ std::optional<std::string> http_call(uint16_t port, std::string_view method,
     return std::nullopt;
   }
   return std::string(parser.body(answer.data()));
+}
+
+uint16_t port_of(std::string_view address) {
+  uint16_t port = 0;
+  const std::string_view text = address.substr(address.rfind(':') + 1);
+  std::from_chars(text.data(), text.data() + text.size(), port);
+  return port;
 }
 
 }  // namespace spillway::app

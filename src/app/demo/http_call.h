@@ -14,4 +14,7 @@ namespace spillway::app {
                                                    std::string_view target, std::string_view body,
                                                    std::chrono::milliseconds timeout);
 
+/// The port of an address such as 127.0.0.1:8080 or [::1]:8080; 0 when there is none.
+[[nodiscard]] uint16_t port_of(std::string_view address);
+
 }  // namespace spillway::app

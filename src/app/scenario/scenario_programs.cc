@@ -1,7 +1,6 @@
 // The programs of a run: starting them, reading what they say and count.
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -44,13 +43,6 @@ constexpr int kNice = -10;
 
 // Waiting for a processor longer than this between two looks excuses a missed deadline.
 constexpr auto kStarved = 40ms;
-
-uint16_t port_of(std::string_view address) {
-  uint16_t port = 0;
-  const std::string_view text = address.substr(address.rfind(':') + 1);
-  std::from_chars(text.data(), text.data() + text.size(), port);
-  return port;
-}
 
 }  // namespace
 

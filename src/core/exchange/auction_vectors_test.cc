@@ -36,7 +36,7 @@ class AuctionVectors : public testing::Test {
   void SetUp() override {
     if (!fs::exists(kRoot / "expect.tsv")) {
       std::printf("skipped: no shared test data at %s\n", kRoot.c_str());
-      GTEST_SKIP();
+      GTEST_SKIP() << "no shared test data";
     }
     market_.add("alpha", answers_no_bid());
   }

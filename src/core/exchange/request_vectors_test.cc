@@ -71,7 +71,7 @@ class RequestVectors : public testing::Test {
   void SetUp() override {
     if (!fs::exists(kRoot)) {
       std::printf("skipped: no shared test data at %s\n", kRoot.c_str());
-      GTEST_SKIP();
+      GTEST_SKIP() << "no shared test data";
     }
   }
 

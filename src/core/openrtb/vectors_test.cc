@@ -50,7 +50,7 @@ class Vectors : public testing::Test {
   void SetUp() override {
     if (!fs::exists(root_ / "expect.tsv")) {
       std::printf("no shared vectors at %s: skipped\n", root_.c_str());
-      GTEST_SKIP();
+      GTEST_SKIP() << "no shared test data";
     }
   }
 
