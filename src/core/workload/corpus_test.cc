@@ -108,7 +108,7 @@ TEST(Corpus, ItsConsentStringsCanBeRead) {
     const auto platform = request.path(request.root(), Key::regs, Key::gpp);
     if (platform != openrtb::kAbsent) {
       const auto sections = openrtb::consent::Gpp::decode(request.raw_string(platform));
-      ASSERT_TRUE(sections);
+      ASSERT_TRUE(sections.has_value());
       ++gpp;
       const std::string* const section = sections->find(openrtb::consent::kGppTcfEu);
       ASSERT_TRUE(section != nullptr || sections->find(openrtb::consent::kGppUsPrivacy) != nullptr);
