@@ -1,4 +1,4 @@
-#include "exchange/clearing/rates.h"
+#include "base/rates.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "base/decimal.h"
 #include "base/money.h"
 
-namespace spillway::exchange::clearing {
+namespace spillway::base {
 
 namespace {
 
@@ -17,18 +17,18 @@ __extension__ using Wide = unsigned __int128;  // The product of two prices of 6
 
 constexpr int64_t kOneInBillionths = 1'000'000'000;
 
-auto place_of(auto& rates, const base::Currency& currency) {
+auto place_of(auto& rates, const Currency& currency) {
   return std::ranges::lower_bound(rates, currency, {}, [](const auto& rate) { return rate.first; });
 }
 
 }  // namespace
 
-Rates::Rates(base::Currency base, int64_t as_of_ms, std::chrono::milliseconds stale_after)
+Rates::Rates(Currency base, int64_t as_of_ms, std::chrono::milliseconds stale_after)
     : as_of_ms_(as_of_ms), stale_after_ms_(stale_after.count()) {
   rates_.emplace_back(base, kOneInBillionths);
 }
 
-bool Rates::add(const base::Currency& currency, int64_t billionths) {
+bool Rates::add(const Currency& currency, int64_t billionths) {
   const auto place = place_of(rates_, currency);
   if (billionths <= 0 || (place != rates_.end() && place->first == currency)) {
     return false;
@@ -42,13 +42,13 @@ bool Rates::fresh(int64_t wall_ms) const {
          wall_ms >= as_of_ms_ - stale_after_ms_;
 }
 
-int64_t Rates::billionths_of(const base::Currency& currency) const {
+int64_t Rates::billionths_of(const Currency& currency) const {
   const auto place = place_of(rates_, currency);
   return place != rates_.end() && place->first == currency ? place->second : 0;
 }
 
-std::optional<base::Cpm> Rates::convert(base::Cpm amount, const base::Currency& from,
-                                        const base::Currency& to, base::Rounding rounding) const {
+std::optional<Cpm> Rates::convert(Cpm amount, const Currency& from, const Currency& to,
+                                  Rounding rounding) const {
   if (from == to) {
     return amount;
   }
@@ -59,11 +59,11 @@ std::optional<base::Cpm> Rates::convert(base::Cpm amount, const base::Currency& 
   }
   const Wide product = Wide{static_cast<uint64_t>(amount.micros)} * static_cast<uint64_t>(factor);
   const auto by = static_cast<uint64_t>(divisor);
-  const Wide quotient = (product + (rounding == base::Rounding::kUp ? by - 1 : 0)) / by;
+  const Wide quotient = (product + (rounding == Rounding::kUp ? by - 1 : 0)) / by;
   if (quotient > static_cast<uint64_t>(INT64_MAX)) {
     return std::nullopt;
   }
-  return base::Cpm{static_cast<int64_t>(quotient)};
+  return Cpm{static_cast<int64_t>(quotient)};
 }
 
-}  // namespace spillway::exchange::clearing
+}  // namespace spillway::base

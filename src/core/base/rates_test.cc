@@ -1,4 +1,4 @@
-#include "exchange/clearing/rates.h"
+#include "base/rates.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,15 +10,12 @@
 #include "base/money.h"
 #include "base/rng.h"
 
-namespace spillway::exchange::clearing {
+namespace spillway::base {
 namespace {
 
-using base::Cpm;
-using base::Rounding;
-
-constexpr base::Currency kUsd{};
-constexpr base::Currency kEur{{'E', 'U', 'R'}};
-constexpr base::Currency kJpy{{'J', 'P', 'Y'}};
+constexpr Currency kUsd{};
+constexpr Currency kEur{{'E', 'U', 'R'}};
+constexpr Currency kJpy{{'J', 'P', 'Y'}};
 
 Rates some_rates() {
   Rates rates(kEur, 1'000'000, std::chrono::milliseconds(500));
@@ -47,7 +44,7 @@ TEST(Rates, RoundOnceAndAsTold) {
 
 TEST(Rates, WhatHasNoRateOrDoesNotFitIsNotConverted) {
   const Rates rates = some_rates();
-  constexpr base::Currency kGbp{{'G', 'B', 'P'}};
+  constexpr Currency kGbp{{'G', 'B', 'P'}};
   EXPECT_EQ(rates.convert({1}, kGbp, kUsd, Rounding::kDown), std::nullopt);
   EXPECT_EQ(rates.convert({1}, kUsd, kGbp, Rounding::kDown), std::nullopt);
   EXPECT_EQ(rates.convert({INT64_MAX}, kUsd, kJpy, Rounding::kDown), std::nullopt);
@@ -74,7 +71,7 @@ TEST(Rates, TakeOneRateACurrencyAndNoneBelowABillionth) {
 }
 
 TEST(Rates, AFloorRoundedUpIsPassedByExactlyTheBidsThatReachIt) {
-  base::Rng rng(3);
+  Rng rng(3);
   for (int i = 0; i < 100'000; ++i) {
     Rates rates(kEur, 0, std::chrono::milliseconds(1));
     const auto usd = static_cast<int64_t>(1 + rng.below(3'000'000'000));
@@ -87,4 +84,4 @@ TEST(Rates, AFloorRoundedUpIsPassedByExactlyTheBidsThatReachIt) {
 }
 
 }  // namespace
-}  // namespace spillway::exchange::clearing
+}  // namespace spillway::base
