@@ -16,7 +16,7 @@
 #include "app/config/server_config.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
-#include "app/exchange/wall_clock.h"
+#include "app/serving/wall_clock.h"
 #include "net/tls.h"
 #include "observe/log.h"
 

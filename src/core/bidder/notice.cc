@@ -45,6 +45,13 @@ bool take_text(std::string_view& query, std::string_view name, std::string& out)
   return text && openrtb::read_signable(*text, out) && out.size() <= kNoticeTextBytes;
 }
 
+bool take_flag(std::string_view& query, bool& out) {
+  int value = 0;
+  const bool taken = take_number(query, "d=", value) && (value == 0 || value == 1);
+  out = value == 1;
+  return taken;
+}
+
 bool take_currency(std::string_view& query, base::Currency& out) {
   const auto text = openrtb::take_field(query, "y=");
   if (!text || text->size() != out.code.size()) {
@@ -65,10 +72,10 @@ bool read_claims(std::string_view query, Notice& out) {
   auto& claims = out.claims;
   return take_text(query, "e=", out.exchange) && take_text(query, "r=", out.request) &&
          take_text(query, "i=", out.imp) && take_number(query, "b=", claims.bid, 16) &&
-         take_number(query, "c=", claims.campaign) && take_number(query, "a=", claims.creative) &&
-         take_user(query, claims.user) && take_number(query, "t=", claims.hold) &&
-         take_number(query, "m=", claims.ceiling.micros) && take_currency(query, claims.currency) &&
-         take_number(query, "x=", claims.expires_s);
+         take_flag(query, claims.test) && take_number(query, "c=", claims.campaign) &&
+         take_number(query, "a=", claims.creative) && take_user(query, claims.user) &&
+         take_number(query, "t=", claims.hold) && take_number(query, "m=", claims.ceiling.micros) &&
+         take_currency(query, claims.currency) && take_number(query, "x=", claims.expires_s);
 }
 
 // What the exchange filled in. An exchange may put parts in any order, or others of its own.
@@ -148,6 +155,7 @@ void NoticeSigner::append_url(std::string& out, size_t exchange, NoticeKind kind
   openrtb::append_signable(out, imp, kNoticeTextBytes);
   out += "&b=";
   openrtb::append_hex(out, claims.bid);
+  out += claims.test ? "&d=1" : "&d=0";
   append_number(out, "&c=", claims.campaign);
   append_number(out, "&a=", claims.creative);
   out += "&u=";
@@ -196,7 +204,8 @@ base::Result<Notice, NoticeErrc> NoticeSigner::read(std::string_view kind, std::
   bool is_ours = false;
   for (const auto& signer : party->signers) {
     const std::string suffix = "&k=" + signer.id;
-    is_ours = is_ours || (fields.ends_with(suffix) && openrtb::is_signature(signer.hmac, text, tag));
+    is_ours =
+        is_ours || (fields.ends_with(suffix) && openrtb::is_signature(signer.hmac, text, tag));
   }
   if (!is_ours) {
     return std::unexpected(NoticeErrc::kBadSignature);

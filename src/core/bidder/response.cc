@@ -159,9 +159,7 @@ void append_explain(std::string& out, std::string_view explain) {
 
 }  // namespace
 
-void append_bid_id(std::string& out, const Claims& claims) {
-  openrtb::append_hex(out, claims.bid);
-}
+void append_bid_id(std::string& out, const Claims& claims) { openrtb::append_hex(out, claims.bid); }
 
 void append_answer(std::string& out, const AnswerToWrite& answer, std::span<const BidToWrite> bids,
                    WriterMemory& memory) {

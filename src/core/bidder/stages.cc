@@ -7,18 +7,17 @@
 namespace spillway::bidder {
 
 std::string_view to_string(Stage stage) {
-  constexpr std::array<std::string_view, kStages> kNames{"validate", "shed",  "enrich", "retrieve",
-                                                         "score",    "cap",   "pace",   "price",
-                                                         "choose",   "build"};
+  constexpr std::array<std::string_view, kStages> kNames{
+      "validate", "shed", "enrich", "retrieve", "score", "cap", "pace", "price", "choose", "build"};
   return kNames.at(static_cast<size_t>(stage));
 }
 
 std::string_view to_string(Drop drop) {
   constexpr std::array<std::string_view, kDrops> kNames{
-      "none",       "bad_score",        "outscored", "capped",      "caps_unread",
-      "no_user",    "throttled",        "ahead",     "exhausted",   "unknown_campaign",
-      "no_floor",   "deal_seat",        "deal_domain", "worthless", "no_rate",
-      "below_floor", "outranked",       "cap_taken", "cap_memory",  "no_money"};
+      "none",        "bad_score", "outscored",   "capped",     "caps_unread",
+      "no_user",     "throttled", "ahead",       "exhausted",  "unknown_campaign",
+      "no_floor",    "deal_seat", "deal_domain", "worthless",  "no_rate",
+      "below_floor", "outranked", "cap_taken",   "cap_memory", "no_money"};
   return kNames.at(static_cast<size_t>(drop));
 }
 
@@ -37,8 +36,8 @@ Stage stage_of(Drop drop) {
 
 std::string_view to_string(NoBidReason reason) {
   constexpr std::array<std::string_view, kNoBidReasons> kNames{
-      "none",   "invalid", "shed",   "seat_blocked", "privacy",  "deadline",   "no_candidate",
-      "capped", "paced",   "priced", "unchosen",     "unscored", "caller_gone"};
+      "none",     "invalid", "shed",  "seat_blocked", "privacy",  "deadline",   "no_candidate",
+      "unscored", "capped",  "paced", "priced",       "unchosen", "caller_gone"};
   return kNames.at(static_cast<size_t>(reason));
 }
 

@@ -46,8 +46,8 @@ enum class Drop : uint8_t {
   kExhausted,
   kUnknownCampaign,  ///< The grant has no account of it.
   // price
-  kNoFloor,    ///< There is a floor that cannot be read.
-  kDealSeat,   ///< The deal is not open to our seat.
+  kNoFloor,     ///< There is a floor that cannot be read.
+  kDealSeat,    ///< The deal is not open to our seat.
   kDealDomain,  ///< Nor to the advertiser.
   kWorthless,
   kNoRate,
@@ -66,18 +66,18 @@ inline constexpr size_t kDrops = 20;
 
 /// Why a request has no bid at all.
 enum class NoBidReason : uint8_t {
-  kNone,           ///< It has one.
-  kInvalid,        ///< No valid request.
-  kShed,           ///< No capacity.
-  kSeatBlocked,    ///< wseat or bseat leaves our seat out.
-  kPrivacy,        ///< The policy for this request's signals is not to bid.
-  kDeadline,       ///< Out of time.
-  kNoCandidate,    ///< No line item matches with a creative that fits.
-  kCapped,         ///< The last candidates fell to caps,
-  kPaced,          ///< to pacing,
-  kPriced,         ///< to their price,
-  kUnchosen,       ///< or when they were chosen.
-  kUnscored,
+  kNone,         ///< It has one.
+  kInvalid,      ///< No valid request.
+  kShed,         ///< No capacity.
+  kSeatBlocked,  ///< wseat or bseat leaves our seat out.
+  kPrivacy,      ///< The policy for this request's signals is not to bid.
+  kDeadline,     ///< Out of time.
+  kNoCandidate,  ///< No line item matches with a creative that fits.
+  kUnscored,     ///< Those that came furthest fell to their score,
+  kCapped,       ///< to caps,
+  kPaced,        ///< to pacing,
+  kPriced,       ///< to their price,
+  kUnchosen,     ///< or when they were chosen.
   kCallerGone,
 };
 
@@ -104,9 +104,9 @@ struct PipelineStats {
   std::array<base::Histogram, kStages> times;
   std::array<base::Counter, kDrops> drops;
   std::array<base::Counter, kMisfits> misfits;
-  base::Counter candidates;  ///< Retrieved.
-  base::Counter rounds;      ///< Retrieved again, because none of an imp's was left.
-  std::array<base::Counter, 4> segments;      ///< Requests by SegmentState, after enrichment.
+  base::Counter candidates;               ///< Retrieved.
+  base::Counter rounds;                   ///< Retrieved again, because none of an imp's was left.
+  std::array<base::Counter, 4> segments;  ///< Requests by SegmentState, after enrichment.
   std::array<base::Counter, 2> caps_skipped;  ///< By CapSkip.
   base::Counter caps_asked, caps_unread;      ///< Requests.
   std::array<base::Counter, static_cast<size_t>(openrtb::consent::PrivacyReason::kCount)> privacy;
