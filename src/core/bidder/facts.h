@@ -74,7 +74,7 @@ inline constexpr size_t kMediaKinds = 4;
 struct ImpFacts {
   openrtb::NodeId node = openrtb::kAbsent;
   std::string_view id;
-  MediaFacts media[kMediaKinds];       ///< By Media.
+  MediaFacts media[kMediaKinds];  ///< By Media.
   std::vector<PixelSize> sizes;   ///< Of the banner: w and h, and formats.
   std::vector<RatioSize> ratios;  ///< Of the banner: flexible formats.
   base::Cpm floor;
