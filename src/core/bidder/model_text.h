@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "bidder/model.h"
@@ -23,8 +24,8 @@ namespace spillway::bidder {
 template <typename Enum>
 [[nodiscard]] std::optional<Enum> parse_name(std::string_view name);
 
-/// All names of an enumeration with comma and blank between, for messages.
+/// All names of an enumeration with a comma and a blank between, for messages.
 template <typename Enum>
-[[nodiscard]] std::string_view names_of();
+[[nodiscard]] std::string names_of();
 
 }  // namespace spillway::bidder

@@ -6,8 +6,11 @@
 
 namespace spillway::bidder::generate {
 
+/// Of the first 150 seeds the one whose W1 comes closest to the figures measured on the original.
+inline constexpr uint64_t kCatalogSeed = 139;
+
 struct CatalogSettings {
-  uint64_t seed = 42;
+  uint64_t seed = kCatalogSeed;
   uint32_t campaigns = 0;  ///< 0: as many as the workload has (5,000 in W1, 120,000 in W2).
   int64_t today_s = 0;     ///< Unix time that flights of W2 lie around; W1 has none.
 };
