@@ -38,30 +38,12 @@ constexpr std::array<std::string_view, kDimensions> kNames<Dimension>{
     "os",      "media",    "size",     "site",     "app", "domain",
     "bundle",  "category", "language", "position", "deal"};
 
-template <typename Enum>
-std::string_view name(Enum value) {
-  return kNames<Enum>.at(static_cast<size_t>(value));
-}
-
 }  // namespace
 
-std::string_view to_string(Status value) { return name(value); }
-
-std::string_view to_string(Goal value) { return name(value); }
-
-std::string_view to_string(Pacing value) { return name(value); }
-
-std::string_view to_string(CapFailure value) { return name(value); }
-
-std::string_view to_string(CapScope value) { return name(value); }
-
-std::string_view to_string(CapWindow value) { return name(value); }
-
-std::string_view to_string(CapKind value) { return name(value); }
-
-std::string_view to_string(Media value) { return name(value); }
-
-std::string_view to_string(Dimension value) { return name(value); }
+template <typename Enum>
+std::string_view name_of(Enum value) {
+  return kNames<Enum>.at(static_cast<size_t>(value));
+}
 
 template <typename Enum>
 std::optional<Enum> parse_name(std::string_view name) {
@@ -80,6 +62,16 @@ std::string names_of() {
   }
   return out;
 }
+
+template std::string_view name_of(Status);
+template std::string_view name_of(Goal);
+template std::string_view name_of(Pacing);
+template std::string_view name_of(CapFailure);
+template std::string_view name_of(CapScope);
+template std::string_view name_of(CapWindow);
+template std::string_view name_of(CapKind);
+template std::string_view name_of(Media);
+template std::string_view name_of(Dimension);
 
 template std::optional<Status> parse_name(std::string_view);
 template std::optional<Goal> parse_name(std::string_view);

@@ -8,19 +8,13 @@
 
 namespace spillway::bidder {
 
-/// The names of the model's enumerators, as catalogs, configuration and messages spell them:
-/// "active", "cpm", "front_loaded", "device_type". Static text.
-[[nodiscard]] std::string_view to_string(Status value);
-[[nodiscard]] std::string_view to_string(Goal value);
-[[nodiscard]] std::string_view to_string(Pacing value);
-[[nodiscard]] std::string_view to_string(CapFailure value);
-[[nodiscard]] std::string_view to_string(CapScope value);
-[[nodiscard]] std::string_view to_string(CapWindow value);
-[[nodiscard]] std::string_view to_string(CapKind value);
-[[nodiscard]] std::string_view to_string(Media value);
-[[nodiscard]] std::string_view to_string(Dimension value);
+/// The name of one of the model's enumerators, as catalogs, configuration and messages spell it:
+/// "active", "cpm", "front_loaded", "device_type". Static text. Defined, as the two below, for
+/// Status, Goal, Pacing, CapFailure, CapScope, CapWindow, CapKind, Media and Dimension.
+template <typename Enum>
+[[nodiscard]] std::string_view name_of(Enum value);
 
-/// The enumerator of that name; nullopt when there is none. Defined for the nine types above.
+/// The enumerator of that name; nullopt when there is none.
 template <typename Enum>
 [[nodiscard]] std::optional<Enum> parse_name(std::string_view name);
 

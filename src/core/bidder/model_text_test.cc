@@ -14,7 +14,7 @@ template <typename Enum>
 void every_name_is_read_back(size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const auto value = static_cast<Enum>(i);
-    EXPECT_EQ(parse_name<Enum>(to_string(value)), value);
+    EXPECT_EQ(parse_name<Enum>(name_of(value)), value);
   }
   EXPECT_FALSE(parse_name<Enum>("nonsense"));
   EXPECT_FALSE(parse_name<Enum>(""));

@@ -21,7 +21,7 @@ using StoreResult = base::Result<T, StoreError>;
 
 /// One consistent reading of a store: every row was committed when the reading began, none later.
 struct CatalogReading {
-  bidder::CatalogRows rows;  ///< In canonical order (see canonical()).
+  bidder::CatalogRows rows;  ///< In order (see put_in_order()).
   uint64_t revision = 0;     ///< Counts the writes of import and generate. 0: never written.
   int64_t written_s = 0;     ///< Unix seconds of the last of them.
 };

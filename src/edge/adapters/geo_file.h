@@ -1,24 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "bidder/facts.h"
 
 namespace spillway::adapters {
-
-/// What a geo file says of an address. Views live as long as the file that gave them. What it does
-/// not say is empty.
-struct Place {
-  std::string_view country;  ///< ISO 3166-1 alpha-2.
-  std::string_view region;   ///< ISO 3166-2 without the country.
-  std::optional<uint32_t> metro;
-  std::string_view zip;
-  std::optional<double> lat;
-  std::optional<double> lon;
-};
 
 /// A file of MaxMind's format (GeoLite2 City and files laid out alike), mapped into memory.
 /// Immutable; any thread. A lookup allocates nothing and costs about 1 us.
@@ -32,9 +21,9 @@ class GeoFile {
   GeoFile& operator=(GeoFile&&) noexcept;
   ~GeoFile();
 
-  /// Where the address is; nullopt when it is no address (IPv4 or IPv6 as text), is not in the file
-  /// or its record is damaged.
-  [[nodiscard]] std::optional<Place> find(std::string_view address) const;
+  /// Where the address is, in views that live as long as this file; empty facts when it is no
+  /// address (IPv4 or IPv6 as text), is not in the file, or its record is damaged.
+  [[nodiscard]] bidder::GeoFacts find(std::string_view address) const;
 
  private:
   struct Mapping;

@@ -22,14 +22,14 @@ inline constexpr uint32_t kHonestCampaigns = 120'000;
 /// The catalog that belongs to the corpus of W1, by the numbers of a published load test: one line
 /// item a campaign (with its id), 500 advertisers, 1,019 segments, five of eight campaigns active,
 /// USD, CPM goals of 0.50 to 5.00, two caps each. Of the metros that the corpus asks for, 511, 534
-/// and 819 are targeted by nobody. In canonical order; the same rows for the same settings.
+/// and 819 are targeted by nobody. In order; the same rows for the same settings.
 /// Cost: about 20 ms.
 /// Source: workload W1.
 [[nodiscard]] CatalogRows parity_catalog(const CatalogSettings& settings);
 
 /// A catalog that flatters nobody, for the corpus of W2: every dimension included and excluded, one
 /// to three line items a campaign, flights, time zones, three currencies, CPC and CPA goals, caps
-/// of every kind, strict and open ones, creatives of every media with markup. In canonical order;
+/// of every kind, strict and open ones, creatives of every media with markup. In order;
 /// the same rows for the same settings. Memory: about 3 KiB a campaign. Source: workload W2.
 [[nodiscard]] CatalogRows honest_catalog(const CatalogSettings& settings);
 

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "bidder/canonical.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
 #include "bidder/model.h"
+#include "bidder/row_order.h"
 
 namespace spillway::bidder::generate {
 namespace {
@@ -250,7 +250,7 @@ TEST(GeneratedCatalogs, AreTheSameForTheSameSettingsAndCanonical) {
     CatalogRows rows = generate(settings);
     EXPECT_EQ(rows, generate(settings));
     CatalogRows sorted = rows;
-    make_canonical(sorted);
+    put_in_order(sorted);
     EXPECT_EQ(rows, sorted);
     EXPECT_NE(rows, generate({.seed = 4, .campaigns = 300, .today_s = 1'800'000'000}));
   }

@@ -11,11 +11,11 @@
 
 #include "base/money.h"
 #include "base/rng.h"
-#include "bidder/canonical.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/creatives.h"
 #include "bidder/generate/honest_targeting.h"
 #include "bidder/model.h"
+#include "bidder/row_order.h"
 
 namespace spillway::bidder::generate {
 
@@ -53,7 +53,7 @@ class Generator {
         add_line_item(out.campaigns.back(), owner.domain, out);
       }
     }
-    make_canonical(out);
+    put_in_order(out);
     return out;
   }
 

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "bidder/day_parts.h"
 #include "bidder/model.h"
+#include "bidder/model_text.h"
 
 namespace spillway::bidder::generate {
 
@@ -36,7 +37,7 @@ constexpr std::array<std::string_view, 5> kSystems = {"Linux", "iOS", "Android",
 constexpr std::array<std::string_view, 6> kSizes = {"300x250", "728x90",  "320x50",
                                                     "160x600", "970x250", "300x600"};
 constexpr std::array<std::string_view, 5> kLanguages = {"en", "de", "fr", "es", "ja"};
-constexpr std::array<std::string_view, 4> kPositions = {"0", "1", "2", "3"};
+constexpr std::array<std::string_view, 4> kPositions = {"1", "3", "4", "7"};
 constexpr std::array<std::string_view, 8> kCategories = {"IAB1", "IAB2",  "IAB3",  "IAB12",
                                                          "IAB9", "IAB17", "IAB19", "IAB12-2"};
 constexpr std::array<std::string_view, 6> kHours = {"mon-fri 8-22; sat-sun 10-22",
@@ -157,8 +158,7 @@ Targeting HonestTargeting::draw(base::Rng& rng, Media media) {
     some_of(kCategories, 3, rng, draw < 0.08 ? categories.include : categories.exclude);
   }
   if (rng.uniform() < 0.30) {
-    constexpr std::array<std::string_view, 4> kNames = {"banner", "video", "audio", "native"};
-    out.of(Dimension::kMedia).include.emplace_back(kNames.at(static_cast<size_t>(media)));
+    out.of(Dimension::kMedia).include.emplace_back(name_of(media));
   }
   if (rng.uniform() < 0.02) {
     out.radii.push_back({.lat = rng.uniform(30, 55),

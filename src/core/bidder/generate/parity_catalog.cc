@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "bidder/canonical.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/creatives.h"
 #include "bidder/generate/zipf.h"
 #include "bidder/model.h"
+#include "bidder/model_text.h"
+#include "bidder/row_order.h"
 
 namespace spillway::bidder::generate {
 
@@ -52,7 +53,7 @@ class Generator {
     for (uint32_t id = 1; id <= campaigns_; ++id) {
       add_campaign(id, out);
     }
-    make_canonical(out);
+    put_in_order(out);
     return out;
   }
 
@@ -167,9 +168,8 @@ class Generator {
         out.push_back(static_cast<Media>((first + 1 + rng_.below(3)) % 4));
       }
     }
-    constexpr std::array<std::string_view, 4> kNames = {"banner", "video", "audio", "native"};
     for (const Media media : out) {
-      targeting.of(Dimension::kMedia).include.emplace_back(kNames.at(static_cast<size_t>(media)));
+      targeting.of(Dimension::kMedia).include.emplace_back(name_of(media));
     }
     return out;
   }

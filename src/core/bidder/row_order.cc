@@ -1,4 +1,4 @@
-#include "bidder/canonical.h"
+#include "bidder/row_order.h"
 
 #include <algorithm>
 #include <string>
@@ -24,7 +24,7 @@ void sort_set(std::vector<std::string>& values) {
 
 }  // namespace
 
-void make_canonical(CatalogRows& rows) {
+void put_in_order(CatalogRows& rows) {
   sort_by_id(rows.advertisers);
   sort_by_id(rows.campaigns);
   sort_by_id(rows.line_items);
