@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -83,7 +82,7 @@ bool CapCache::find(const UserHash& user, std::span<const CapKey> keys, std::spa
   // Memory is asked for before the lock is held.
   missing.reserve(before + keys.size());
   Shard& shard = shard_of(user);
-  const std::lock_guard lock(shard.lock);
+  const base::SpinSection section(shard.lock);
   for (size_t i = 0; i < keys.size(); ++i) {
     const uint32_t place = shard.places.ask(counter_key(user, keys[i]));
     if (place != TinyLfu::kNone && unix_s < shard.known[place].good_until_s) {
@@ -105,7 +104,7 @@ void CapCache::populate(const UserHash& user, std::span<const CapKey> keys,
     return;
   }
   Shard& shard = shard_of(user);
-  const std::lock_guard lock(shard.lock);
+  const base::SpinSection section(shard.lock);
   for (size_t i = 0; i < keys.size(); ++i) {
     const uint64_t key = counter_key(user, keys[i]);
     uint32_t place = shard.places.peek(key);
@@ -127,7 +126,7 @@ void CapCache::win(const UserHash& user, std::span<const CapKey> keys, int64_t u
     return;
   }
   Shard& shard = shard_of(user);
-  const std::lock_guard lock(shard.lock);
+  const base::SpinSection section(shard.lock);
   for (const CapKey& key : keys) {
     const uint32_t place = shard.places.peek(counter_key(user, key));
     if (place != TinyLfu::kNone) {
@@ -139,7 +138,7 @@ void CapCache::win(const UserHash& user, std::span<const CapKey> keys, int64_t u
 CapCacheCounters CapCache::counters() const {
   CapCacheCounters sum;
   for (const auto& shard : shards_) {
-    const std::lock_guard lock(shard->lock);
+    const base::SpinSection section(shard->lock);
     sum.warm_hits += shard->counts.warm_hits;
     sum.cold_misses += shard->counts.cold_misses;
     sum.populated += shard->counts.populated;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -40,7 +39,7 @@ bool RecentImpressions::first_time(const Impression& impression, int64_t unix_s)
   if (hash == Hash{}) {
     hash[0] = 1;
   }
-  const std::lock_guard lock(lock_);
+  const base::SpinSection section(lock_);
   if (generations_[young_].used >= most_each_ || unix_s - turned_s_ >= keep_s_) {
     young_ = 1 - young_;
     std::ranges::fill(generations_[young_].slots, Hash{});

@@ -8,7 +8,6 @@
 #include <expected>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -170,7 +169,7 @@ base::Result<CapHold, CapRefusal> CapTable::reserve(const UserHash& user,
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
   std::array<Counter*, kMostLimits> taken{};
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < limits.size(); ++i) {
     const CapKey& key = limits[i].key;
@@ -199,7 +198,7 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
                       std::span<const CapCounts> known, int64_t unix_s) const {
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < limits.size(); ++i) {
     const CapKey& key = limits[i].key;
@@ -221,7 +220,7 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
 bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                    int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   bool in_time = true;
   for (const CapKey& key : keys) {
@@ -243,7 +242,7 @@ bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold h
 void CapTable::release(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                        int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   bool held = false;
   for (const CapKey& key : keys) {
@@ -264,7 +263,7 @@ void CapTable::learn(const UserHash& user, std::span<const CapKey> keys,
                      std::span<const CapCounts> known, int64_t unix_s) {
   SPILLWAY_ASSERT(known.size() == keys.size());
   Stripe& stripe = stripe_of(user);
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < keys.size(); ++i) {
     Counter* const counter = stripe.find_or_make(counter_key(user, keys[i]), unix_s);
@@ -276,7 +275,7 @@ void CapTable::learn(const UserHash& user, std::span<const CapKey> keys,
 
 CapTable::View CapTable::view(const UserHash& user, const CapKey& key, int64_t unix_s) const {
   Stripe& stripe = stripe_of(user);
-  const std::lock_guard lock(stripe.lock);
+  const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   Counter* const counter = stripe.find(counter_key(user, key));
   if (counter == nullptr) {
@@ -290,7 +289,7 @@ CapTable::View CapTable::view(const UserHash& user, const CapKey& key, int64_t u
 CapTableCounters CapTable::counters() const {
   CapTableCounters sum;
   for (const auto& stripe : stripes_) {
-    const std::lock_guard lock(stripe->lock);
+    const base::SpinSection section(stripe->lock);
     sum.reserved += stripe->counts.reserved;
     sum.capped += stripe->counts.capped;
     sum.full += stripe->counts.full;

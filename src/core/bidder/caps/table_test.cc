@@ -219,7 +219,7 @@ TEST(CapTableThreads, SixtyFourThreadsNeverShowMoreThanTheCap) {
   constexpr size_t kThreads = 64;
   constexpr uint32_t kMost = 3;
   constexpr size_t kUsers = 50;
-  const size_t bids = std::getenv("SPILLWAY_LONG") != nullptr ? 1'000'000 : 5'000;
+  const size_t bids = std::getenv("SPILLWAY_LONG") != nullptr ? 1'000'000 : 50'000;
   CapTable table({.bytes = uint64_t{1} << 22, .pending_s = 3'600});
   const std::vector<CapLimit> limits{limit_of(kMost, 1, CapWindow::kLifetime),
                                      limit_of(1'000, 2, CapWindow::kHour, CapScope::kAdvertiser)};
