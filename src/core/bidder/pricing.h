@@ -15,9 +15,9 @@ namespace spillway::bidder {
 struct CampaignTerms {
   Goal goal = Goal::kCpm;
   int64_t goal_value_micros = 0;  ///< As Campaign says; what is not above 0 is worth nothing.
-  base::Cpm most;                 ///< Never bid more.
+  base::Cpm most = {};            ///< Never bid more.
   uint32_t margin_ppm = 0;        ///< Of what the advertiser pays, kept; below a million.
-  base::Currency currency;        ///< Of all three, and of the budget.
+  base::Currency currency = {};   ///< Of all three, and of the budget.
 };
 
 /// Of a checked row; its margin is rounded up to a whole part per million.
@@ -27,9 +27,9 @@ struct CampaignTerms {
 struct SaleTerms {
   enum class At : uint8_t { kFirst = 1, kSecond = 2, kFixed = 3 };
 
-  base::Cpm floor;  ///< Of kFixed: the price agreed.
-  base::Currency floor_currency;
-  base::Currency currency;  ///< The bid's: one that the request accepts.
+  base::Cpm floor = {};  ///< Of kFixed: the price agreed.
+  base::Currency floor_currency = {};
+  base::Currency currency = {};  ///< The bid's: one that the request accepts.
   At at = At::kSecond;
 };
 

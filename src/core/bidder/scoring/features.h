@@ -26,18 +26,18 @@ enum class Feature : uint16_t {
   kApp,           ///< An app, not a site.
   kUserKnown,     ///< It has an id that may be used.
   kSegmentCount,  ///< NaN: could not be read.
-  // What is for sale.
+  // What is for sale, to the medium of the creative.
   kMediaBanner,
   kMediaVideo,
   kMediaAudio,
   kMediaNative,
-  kImpWidth,  ///< Of the first size or the video player, in device-independent pixels.
+  kImpWidth,  ///< Of the banner's first size or the player, in device-independent pixels.
   kImpHeight,
-  kPosition,  ///< OpenRTB's list; NaN: not said.
+  kPosition,  ///< OpenRTB's list of placements on a page.
   kInstl,
-  kRewarded,
-  kFloorCpm,  ///< In units of its own currency.
-  kDeal,      ///< The candidate would bid on a deal.
+  kSecure,
+  kFloorCpm,  ///< Of the deal or the imp, in units of its own currency.
+  kDeal,      ///< The candidate would be bought under a deal.
   kFirstPrice,
   // What is offered.
   kCreativeWidth,

@@ -50,7 +50,7 @@ struct ModelFile {
   ParityVectors parity;
 };
 
-inline constexpr size_t kMaxModelBytes = 256U << 20;
+inline constexpr size_t kMaxModelBytes = 64U << 20;
 
 /// Reads a model file of docs/scoring.md, in JSON or UBJSON: XGBoost 1.7's own document, a linear
 /// model or a constant, with its columns and vectors. Also reads XGBoost's bare document, which has

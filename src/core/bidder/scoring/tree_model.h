@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -61,6 +60,10 @@ class TreeModel {
   /// Takes the tree whose root is node 0. False and `problem` when it is refused: nothing is taken.
   bool add_tree(std::span<const TreeNode> nodes, Problem& problem);
 
+  /// The same trees over other rows: column c is feature columns[c] there. Requires one of
+  /// `columns` for each of ours, all below `features`.
+  [[nodiscard]] TreeModel over(std::span<const uint16_t> columns, size_t features) const;
+
   /// The answer for each row, a pointer to at least `features()` floats. NaN is missing; infinities
   /// compare as numbers do. Every answer is finite (Link::kLogistic: in [0, 1]) but for kExp. Does
   /// not allocate. Requires out.size() == rows.size().
@@ -86,6 +89,10 @@ class TreeModel {
     uint32_t root;
     uint32_t depth;
   };
+
+  /// Adds what the tree says of `lanes` rows to their sums.
+  template <size_t lanes>
+  void descend(const Tree& tree, const float* const* rows, float* sums) const;
 
   Link link_;
   float base_margin_;
