@@ -26,6 +26,7 @@
 #include "bidder/response.h"
 #include "bidder/retrieval.h"
 #include "bidder/scoring/cascade.h"
+#include "bidder/scoring/feature_rows.h"
 #include "bidder/scoring/model_set.h"
 #include "bidder/stages.h"
 #include "openrtb/consent/privacy.h"
@@ -75,6 +76,7 @@ struct Scratch {
 
   Retrieval retrieval;
   ScoreBatch scores;
+  FeatureRows rows;
 };
 
 /// Under what a request is decided. All of it outlives the request.
@@ -237,9 +239,6 @@ class Pipeline {
   void retrieve();
   void retrieve_imp(uint32_t imp);
   void score();
-  void fill_features(FeatureRow& row, const Contender& contender) const;
-  void fill_sale(FeatureRow& row, const Contender& contender) const;
-  void fill_offer(FeatureRow& row, const Contender& contender) const;
   void weigh(Contender& contender, std::optional<double> probability);
   void keep_best();
 

@@ -1,22 +1,17 @@
 // The middle of a Pipeline: candidates, and what they are worth.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
 #include "base/decimal.h"
-#include "base/hash.h"
 #include "base/money.h"
 #include "bidder/catalog.h"
-#include "bidder/facts.h"
-#include "bidder/model.h"
 #include "bidder/pipeline.h"
 #include "bidder/pricing.h"
 #include "bidder/retrieval.h"
+#include "bidder/scoring/cascade.h"
 #include "bidder/scoring/features.h"
 #include "bidder/stages.h"
 
@@ -24,14 +19,6 @@ namespace spillway::bidder {
 namespace {
 
 constexpr base::Currency kCommon{};
-
-float units_of(int64_t micros) { return static_cast<float>(static_cast<double>(micros) / 1e6); }
-
-bool is_any_of(int32_t value, std::initializer_list<int32_t> values) {
-  return std::ranges::find(values, value) != values.end();
-}
-
-float flag(bool is) { return is ? 1.0F : 0.0F; }
 
 }  // namespace
 
@@ -86,6 +73,9 @@ void Pipeline::score() {
   auto& batch = world_.scratch->scores;
   batch.clear();
   batch_.clear();
+  auto& rows = world_.scratch->rows;
+  rows.begin(facts_, start_.unix_s);
+  uint32_t imp = UINT32_MAX;
   for (auto index = static_cast<uint32_t>(round_begin_); index < contenders_.size(); ++index) {
     auto& contender = contenders_[index];
     const auto& item = world_.catalog->items()[contender.candidate.item];
@@ -98,7 +88,11 @@ void Pipeline::score() {
       drop(contender, Drop::kOutscored);
       continue;
     }
-    fill_features(*row, contender);
+    if (imp != contender.imp) {
+      imp = contender.imp;
+      rows.begin_imp(facts_.imps()[imp]);
+    }
+    rows.fill(*world_.catalog, contender.candidate, *row);
     batch_.push_back(index);
   }
   const auto& cascade = world_.models->of(arm_);
@@ -148,76 +142,6 @@ void Pipeline::keep_best() {
     }
     begin = end;
   }
-}
-
-void Pipeline::fill_features(FeatureRow& row, const Contender& contender) const {
-  constexpr int64_t kHourS = 3600;
-  constexpr int64_t kDayS = 24 * kHourS;
-  const int64_t day = start_.unix_s / kDayS;
-  const auto weekday = static_cast<float>((day + 3) % 7);  // 1 January 1970 was a Thursday.
-  at(row, Feature::kHour) = static_cast<float>(start_.unix_s % kDayS / kHourS);
-  at(row, Feature::kWeekday) = weekday;
-  at(row, Feature::kWeekend) = flag(weekday >= 5);
-  at(row, Feature::kDeviceMobile) = flag(is_any_of(facts_.device_type, {1, 4}));
-  at(row, Feature::kDevicePc) = flag(facts_.device_type == 2);
-  at(row, Feature::kDeviceTv) = flag(is_any_of(facts_.device_type, {3, 6, 7}));
-  at(row, Feature::kDeviceTablet) = flag(facts_.device_type == 5);
-  at(row, Feature::kOsIos) = flag(facts_.os == "ios");
-  at(row, Feature::kOsAndroid) = flag(facts_.os == "android");
-  at(row, Feature::kApp) = flag(!facts_.app_id.empty() || !facts_.bundle.empty());
-  at(row, Feature::kUserKnown) = flag(user_.has_value());
-  if (facts_.segment_state != SegmentState::kCouldNotAsk) {
-    at(row, Feature::kSegmentCount) =
-        static_cast<float>(facts_.segment_numbers.size() + facts_.segment_texts.size());
-  }
-  for (const auto place : {facts_.publisher_id, facts_.domain, facts_.bundle}) {
-    if (!place.empty()) {
-      at(row, Feature::kPublisherBucket) = bucket_of(place);
-      break;
-    }
-  }
-  fill_sale(row, contender);
-  fill_offer(row, contender);
-}
-
-void Pipeline::fill_sale(FeatureRow& row, const Contender& contender) const {
-  const auto& imp = facts_.imps()[contender.imp];
-  at(row, Feature::kMediaBanner) = flag(imp.of(Media::kBanner).offered);
-  at(row, Feature::kMediaVideo) = flag(imp.of(Media::kVideo).offered);
-  at(row, Feature::kMediaAudio) = flag(imp.of(Media::kAudio).offered);
-  at(row, Feature::kMediaNative) = flag(imp.of(Media::kNative).offered);
-  const PixelSize size = imp.sizes.empty() ? imp.of(Media::kVideo).size : imp.sizes.front();
-  at(row, Feature::kImpWidth) = static_cast<float>(size.w);
-  at(row, Feature::kImpHeight) = static_cast<float>(size.h);
-  for (const auto& media : imp.media) {
-    if (media.offered && media.position > 0) {
-      at(row, Feature::kPosition) = static_cast<float>(media.position);
-    }
-  }
-  at(row, Feature::kInstl) = flag(imp.instl);
-  at(row, Feature::kFloorCpm) = units_of(imp.floor.micros);
-  at(row, Feature::kDeal) = flag(contender.candidate.deal != Candidate::kNoDeal);
-  at(row, Feature::kFirstPrice) = flag(facts_.at == 1);
-}
-
-void Pipeline::fill_offer(FeatureRow& row, const Contender& contender) const {
-  const auto& catalog = *world_.catalog;
-  const auto& item = catalog.items()[contender.candidate.item];
-  const auto& creative = catalog.creatives()[contender.candidate.creative];
-  at(row, Feature::kCreativeWidth) = static_cast<float>(creative.w);
-  at(row, Feature::kCreativeHeight) = static_cast<float>(creative.h);
-  if (creative.duration_s > 0) {
-    at(row, Feature::kCreativeDuration) = static_cast<float>(creative.duration_s);
-  }
-  const auto& segments = catalog.index().of(Dimension::kSegment);
-  const size_t word = contender.candidate.item / 64;
-  at(row, Feature::kSegmentTargeted) =
-      flag(segments.restricts && word < segments.open.size() &&
-           ((segments.open[word] >> (contender.candidate.item % 64)) & 1U) == 0);
-  const auto& campaign = catalog.campaigns()[item.campaign];
-  at(row, Feature::kGoalValue) = units_of(campaign.goal_value_micros);
-  at(row, Feature::kCampaignBucket) = bucket_of(campaign.id);
-  at(row, Feature::kCreativeBucket) = bucket_of(creative.id);
 }
 
 }  // namespace spillway::bidder

@@ -116,7 +116,8 @@ bool Retrieval::is_ours(const DealFacts& deal) const {
 }
 
 void Retrieval::plan_imp() {
-  constexpr std::array<std::string_view, kMediaKinds> kNames = {"banner", "video", "audio", "native"};
+  constexpr std::array<std::string_view, kMediaKinds> kNames = {"banner", "video", "audio",
+                                                                "native"};
   RetrievalPlan& plan = imp_plan_;
   plan.clear(catalog_->index());
   bool positioned = false;
