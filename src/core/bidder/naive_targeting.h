@@ -9,12 +9,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <numbers>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -358,11 +360,6 @@ struct Match {
   bool operator==(const Match&) const = default;
 };
 
-template <typename Row>
-const Row& by_id(const std::vector<Row>& rows, int64_t id) {
-  return *std::ranges::find(rows, id, &Row::id);
-}
-
 inline bool deal_allows(const LineItem& line_item, const Advertiser& advertiser,
                         const Request& request, const Imp& imp) {
   const Lists& deals = line_item.targeting.of(Dimension::kDeal);
@@ -375,47 +372,78 @@ inline bool deal_allows(const LineItem& line_item, const Advertiser& advertiser,
   });
 }
 
-/// All that may serve an imp of a request, best first. The rows are without problems.
-inline std::vector<Match> matches(const CatalogRows& rows, std::span<const TimeZone> zones,
-                                  const Request& request, const Imp& imp, int64_t now_s) {
-  std::vector<std::pair<int64_t, Match>> found;  // By minus what it is worth.
-  for (const LineItem& line_item : rows.line_items) {
-    const Campaign& campaign = by_id(rows.campaigns, line_item.campaign);
-    const Advertiser& advertiser = by_id(rows.advertisers, campaign.advertiser);
-    const auto zone = std::ranges::find(zones, advertiser.time_zone, &TimeZone::name);
-    bool good =
-        line_item.status == Status::kActive && campaign.status == Status::kActive &&
-        advertiser.status == Status::kActive &&
-        flight_matches(line_item.start_s, line_item.end_s, now_s) &&
-        flight_matches(campaign.start_s, campaign.end_s, now_s) &&
-        hours_match(line_item.targeting.hours, zone == zones.end() ? TimeZone{} : *zone, now_s) &&
-        radii_match(line_item.targeting.radii, request) && advertiser_fits(advertiser, request) &&
-        deal_allows(line_item, advertiser, request, imp);
+/// A catalog, asked row by row. The rows are without problems.
+class Evaluator {
+ public:
+  Evaluator(const CatalogRows& rows, std::span<const TimeZone> zones) : rows_(rows) {
+    for (const Advertiser& row : rows.advertisers) {
+      advertisers_[row.id] = &row;
+      const auto zone = std::ranges::find(zones, row.time_zone, &TimeZone::name);
+      zones_[row.id] = zone == zones.end() ? TimeZone{} : *zone;
+    }
+    for (const Campaign& row : rows.campaigns) {
+      campaigns_[row.id] = &row;
+    }
+    for (const Creative& row : rows.creatives) {
+      creatives_[row.line_item].push_back(&row);
+    }
+  }
+
+  /// All that may serve an imp of a request, best first.
+  [[nodiscard]] std::vector<Match> matches(const Request& request, const Imp& imp,
+                                           int64_t now_s) const {
+    std::vector<std::pair<int64_t, Match>> found;  // By minus what it is worth.
+    for (const LineItem& line_item : rows_.line_items) {
+      const Campaign& campaign = *campaigns_.at(line_item.campaign);
+      if (!asks_for(line_item, campaign, request, imp, now_s)) {
+        continue;
+      }
+      Match match{.line_item = line_item.id, .creatives = {}};
+      if (const auto own = creatives_.find(line_item.id); own != creatives_.end()) {
+        for (const Creative* creative : own->second) {
+          if (creative_fits(line_item, *creative, request, imp)) {
+            match.creatives.push_back(creative->id);
+          }
+        }
+      }
+      if (!match.creatives.empty()) {
+        std::ranges::sort(match.creatives);
+        found.emplace_back(-campaign.most.micros, std::move(match));
+      }
+    }
+    std::ranges::sort(found, [](const auto& a, const auto& b) {
+      return std::pair(a.first, a.second.line_item) < std::pair(b.first, b.second.line_item);
+    });
+    std::vector<Match> out;
+    for (auto& [value, match] : found) {
+      out.push_back(std::move(match));
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool asks_for(const LineItem& line_item, const Campaign& campaign,
+                              const Request& request, const Imp& imp, int64_t now_s) const {
+    const Advertiser& advertiser = *advertisers_.at(campaign.advertiser);
+    bool good = line_item.status == Status::kActive && campaign.status == Status::kActive &&
+                advertiser.status == Status::kActive &&
+                flight_matches(line_item.start_s, line_item.end_s, now_s) &&
+                flight_matches(campaign.start_s, campaign.end_s, now_s) &&
+                hours_match(line_item.targeting.hours, zones_.at(advertiser.id), now_s) &&
+                radii_match(line_item.targeting.radii, request) &&
+                advertiser_fits(advertiser, request) &&
+                deal_allows(line_item, advertiser, request, imp);
     for (size_t d = 0; good && d < kDimensions; ++d) {
       good = lists_match(line_item.targeting.lists[d], static_cast<Dimension>(d), request, imp);
     }
-    if (!good) {
-      continue;
-    }
-    Match match{.line_item = line_item.id, .creatives = {}};
-    for (const Creative& creative : rows.creatives) {
-      if (creative.line_item == line_item.id && creative_fits(line_item, creative, request, imp)) {
-        match.creatives.push_back(creative.id);
-      }
-    }
-    if (!match.creatives.empty()) {
-      std::ranges::sort(match.creatives);
-      found.emplace_back(-campaign.most.micros, std::move(match));
-    }
+    return good;
   }
-  std::ranges::sort(found, [](const auto& a, const auto& b) {
-    return std::pair(a.first, a.second.line_item) < std::pair(b.first, b.second.line_item);
-  });
-  std::vector<Match> out;
-  for (auto& [value, match] : found) {
-    out.push_back(std::move(match));
-  }
-  return out;
-}
+
+  const CatalogRows& rows_;
+  std::unordered_map<int64_t, const Advertiser*> advertisers_;
+  std::unordered_map<int64_t, TimeZone> zones_;
+  std::unordered_map<int64_t, const Campaign*> campaigns_;
+  std::unordered_map<int64_t, std::vector<const Creative*>> creatives_;
+};
 
 }  // namespace spillway::bidder::naive

@@ -61,6 +61,7 @@ bool agree(uint64_t seed, int line_items, size_t requests, Play& play) {
   const std::vector<TimeZone> zones = RandomTargeting::zones();
   EXPECT_EQ(check_rows(rows, zones), std::vector<Problem>{});
   const Catalog catalog(rows, zones, seed);
+  const naive::Evaluator oracle(rows, zones);
   Retrieval retrieval;
   RequestFacts facts;
   openrtb::Document document;
@@ -76,7 +77,7 @@ bool agree(uint64_t seed, int line_items, size_t requests, Play& play) {
     const int64_t now_s = kNowS + random.number(-50'000, 100'000);
     retrieval.begin(catalog, facts, now_s, request.seat);
     for (size_t imp = 0; imp < request.imps.size(); ++imp) {
-      const auto expected = naive::matches(rows, zones, request, request.imps[imp], now_s);
+      const auto expected = oracle.matches(request, request.imps[imp], now_s);
       const auto portion = static_cast<size_t>(random.number(1, 20));
       const auto got = found(retrieval, catalog, imp, portion);
       if (got != expected) {
