@@ -75,8 +75,8 @@ constexpr std::array<std::string_view, 8> kTables{
       protocols TEXT NOT NULL DEFAULT '',
       language TEXT NOT NULL DEFAULT '',
       secure INTEGER NOT NULL DEFAULT 1 CHECK (secure IN (0, 1))))sql",
-    R"sql(CREATE TABLE catalog_revision (
-      revision BIGINT NOT NULL,
+    R"sql(CREATE TABLE catalog_written (
+      writes BIGINT NOT NULL,
       written_s BIGINT NOT NULL))sql",
 };
 

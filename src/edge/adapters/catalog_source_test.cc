@@ -211,7 +211,7 @@ TEST_P(CatalogSourceTest, RowsComeBackAsTheyWereWritten) {
   const auto reading = catalog->load();
   ASSERT_TRUE(reading) << reading.error();
   EXPECT_EQ(reading->rows, rows);
-  EXPECT_EQ(reading->revision, 1U);
+  EXPECT_EQ(reading->writes, 1U);
   EXPECT_EQ(reading->written_s, kNow);
 }
 
@@ -234,8 +234,24 @@ TEST_P(CatalogSourceTest, ANewCatalogReplacesTheOldOneAndIsCounted) {
   const auto reading = catalog->load();
   ASSERT_TRUE(reading) << reading.error();
   EXPECT_EQ(reading->rows, second);
-  EXPECT_EQ(reading->revision, 2U);
+  EXPECT_EQ(reading->writes, 2U);
   EXPECT_EQ(reading->written_s, kNow + 1);
+}
+
+TEST_P(CatalogSourceTest, TheRevisionIsThatOfTheRowsWhoeverWroteThem) {
+  const auto catalog = store();
+  ASSERT_TRUE(catalog->migrate());
+  ASSERT_TRUE(catalog->replace(awkward_rows(), kNow, {}));
+  const uint64_t first = catalog->load()->revision;
+  ASSERT_TRUE(catalog->replace(awkward_rows(), kNow + 1, {}));
+  EXPECT_EQ(catalog->load()->revision, first);
+  run_sql("UPDATE campaign SET status = 'paused'");
+  const uint64_t paused = catalog->load()->revision;
+  EXPECT_NE(paused, first);
+  run_sql("UPDATE campaign SET status = 'active'");
+  EXPECT_EQ(catalog->load()->revision, first);
+  run_sql("UPDATE campaign SET end_s = 0");
+  EXPECT_NE(catalog->load()->revision, first);
 }
 
 TEST_P(CatalogSourceTest, AWriteThatFailsChangesNothing) {
@@ -251,7 +267,7 @@ TEST_P(CatalogSourceTest, AWriteThatFailsChangesNothing) {
   const auto reading = catalog->load();
   ASSERT_TRUE(reading) << reading.error();
   EXPECT_EQ(reading->rows, rows);
-  EXPECT_EQ(reading->revision, 1U);
+  EXPECT_EQ(reading->writes, 1U);
 }
 
 TEST_P(CatalogSourceTest, MigrationsRunOnce) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <expected>
 #include <initializer_list>
 #include <memory>
@@ -42,7 +43,17 @@ bool parse_address(std::string_view text, sockaddr_storage& out) {
   }
   auto* const v6 = reinterpret_cast<sockaddr_in6*>(&out);
   v6->sin6_family = AF_INET6;
-  return ::inet_pton(AF_INET6, terminated.data(), &v6->sin6_addr) == 1;
+  if (::inet_pton(AF_INET6, terminated.data(), &v6->sin6_addr) != 1) {
+    return false;
+  }
+  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+    in_addr inner{};
+    std::memcpy(&inner, v6->sin6_addr.s6_addr + 12, sizeof inner);
+    out = {};
+    v4->sin_family = AF_INET;
+    v4->sin_addr = inner;
+  }
+  return true;
 }
 
 /// The value along a path of keys (nullptr at its end), of type 0 when there is none.

@@ -1,6 +1,7 @@
 #include "adapters/stored_catalog.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -17,6 +18,7 @@
 #include "adapters/catalog_source.h"
 #include "adapters/catalog_tables.h"
 #include "adapters/sql_connection.h"
+#include "base/hash.h"
 #include "bidder/model.h"
 
 namespace spillway::adapters {
@@ -36,12 +38,34 @@ std::string column_list() {
   return out;
 }
 
+uint64_t hash_of(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    return base::hash64(*text);
+  }
+  if (const auto* number = std::get_if<double>(&cell)) {
+    return base::mix64(std::bit_cast<uint64_t>(*number));
+  }
+  const auto* whole = std::get_if<int64_t>(&cell);
+  return whole == nullptr ? 0 : base::mix64(static_cast<uint64_t>(*whole));
+}
+
+uint64_t hash_of(std::string_view table, std::span<const Cell> cells) {
+  uint64_t hash = base::hash64(table);
+  for (const Cell& cell : cells) {
+    hash = base::combine64(base::combine64(hash, cell.index()), hash_of(cell));
+  }
+  return hash;
+}
+
+/// Adds the rows of a table to `assembly`, and their hashes, whatever their order, to `revision`.
 template <typename Row>
-StoreResult<void> read_table(SqlConnection& connection, CatalogAssembly& assembly) {
+StoreResult<void> read_table(SqlConnection& connection, CatalogAssembly& assembly,
+                             uint64_t& revision) {
   const Table<Row>& from = table<Row>();
   const std::string sql = "SELECT " + column_list<Row>() + " FROM " + std::string(from.name) +
                           " ORDER BY " + std::string(from.order_by);
   return connection.query(sql, [&](std::span<const Cell> cells) {
+    revision += hash_of(from.name, cells);
     Row row;
     std::string problem = read_row<Row>(cells, row);
     if (problem.empty()) {
@@ -182,13 +206,13 @@ StoreResult<CatalogReading> StoredCatalog::read_all(SqlConnection& connection) {
   CatalogReading out;
   CatalogAssembly assembly;
   StoreResult<void> read = connection.query(
-      "SELECT revision, written_s FROM catalog_revision", [&out](std::span<const Cell> cells) {
-        std::string problem = cells::read(cells[0], out.revision);
+      "SELECT writes, written_s FROM catalog_written", [&out](std::span<const Cell> cells) {
+        std::string problem = cells::read(cells[0], out.writes);
         return problem.empty() ? cells::read(cells[1], out.written_s) : problem;
       });
   for_each_table([&]<typename Row>(const Table<Row>&) {
     if (read) {
-      read = read_table<Row>(connection, assembly);
+      read = read_table<Row>(connection, assembly, out.revision);
     }
   });
   if (read) {
@@ -223,12 +247,12 @@ StoreResult<void> StoredCatalog::write_all(SqlConnection& connection,
     }
   });
   const std::string when = std::to_string(now_s);
-  for (const std::string& statement : {"INSERT INTO catalog_revision (revision, written_s) SELECT "
-                                       "COALESCE(MAX(revision), 0) + 1, " +
-                                           when + " FROM catalog_revision",
-                                       std::string("DELETE FROM catalog_revision WHERE revision < "
-                                                   "(SELECT MAX(revision) FROM catalog_revision)"),
-                                       std::string("COMMIT")}) {
+  for (const std::string& statement :
+       {"INSERT INTO catalog_written (writes, written_s) SELECT COALESCE(MAX(writes), 0) + 1, " +
+            when + " FROM catalog_written",
+        std::string("DELETE FROM catalog_written WHERE writes < "
+                    "(SELECT MAX(writes) FROM catalog_written)"),
+        std::string("COMMIT")}) {
     if (done) {
       done = connection.execute(statement);
     }
