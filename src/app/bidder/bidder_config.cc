@@ -161,9 +161,10 @@ void read_budget(ConfigReader reader, bidder::LocalGrantSettings& out) {
 
 void read_pacing(ConfigReader reader, bidder::PacerSettings& out) {
   reader.read("period", out.period, 100ms, 1min);
+  reader.read("memory", out.memory, 1s, 1h);
   reader.read("lead_ratio", out.lead_ratio, 1e-6, 1.0);
   reader.read("step_ratio", out.step_ratio, 1e-6, 1.0);
-  reader.read("least_ratio", out.least_ratio, 1e-9, 1.0);
+  reader.read("least_share", out.least_share, 1e-6, 1.0);
   reader.finish();
 }
 
@@ -289,7 +290,7 @@ std::vector<std::string> fixed_keys(const BidderConfig& a, const BidderConfig& b
           "budget");
   compare(a.pacing.period == b.pacing.period && a.pacing.lead_ratio == b.pacing.lead_ratio &&
               a.pacing.step_ratio == b.pacing.step_ratio &&
-              a.pacing.least_ratio == b.pacing.least_ratio,
+              a.pacing.least_share == b.pacing.least_share && a.pacing.memory == b.pacing.memory,
           "pacing");
   compare(a.caps.bytes == b.caps.bytes && a.caps.pending_s == b.caps.pending_s, "caps");
   compare(a.cap_cache.routing == b.cap_cache.routing && a.cap_cache.bytes == b.cap_cache.bytes &&

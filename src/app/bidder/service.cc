@@ -18,6 +18,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include "adapters/time_zones.h"
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
@@ -46,7 +47,9 @@ constexpr base::Duration kTick = 100ms;
 constexpr size_t kAdminConnections = 100;
 constexpr size_t kModelBytes = size_t{256} << 20;
 
-std::vector<bidder::TimeZone> zones_of_rows(const bidder::CatalogRows&) { return {}; }
+std::vector<bidder::TimeZone> zones_of_rows(const bidder::CatalogRows& rows) {
+  return adapters::time_zones_of(rows, wall_clock_ms() / 1'000);
+}
 
 uint64_t random_number() {
   std::random_device device;
@@ -190,7 +193,7 @@ void Service::take_news(CatalogNews news) {
   }
   ++catalog_loads_;
   catalog_ = std::move(news.catalog);
-  no_accounts_ = shared_.grant.refresh(catalog_->budgets, clock_.now());
+  no_accounts_ = shared_.grant.refresh(catalog_->budgets, wall_clock_ms() / 1'000);
   const auto& left_out = catalog_->catalog.left_out();
   size_t broken = 0;
   for (const size_t rows : left_out.broken) {

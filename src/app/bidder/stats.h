@@ -18,8 +18,8 @@ enum class NoticeEnd : uint8_t {
   kSettled,      ///< A win became spend, or a loss gave the money back.
   kOvercharged,  ///< A win above what was reserved: that much was charged.
   kDuplicate,    ///< Its bid was settled before; nothing moved.
-  kLate,         ///< A win after its bid was given back: charged again.
-  kUnknown,      ///< Of a bid that this process does not know: money untouched, caps counted.
+  kLate,         ///< A win after its bid was given back, or of another process: charged anew.
+  kUnknown,      ///< Of a bid and a campaign that are not known here: money untouched.
   kTest,
   kMalformed,
   kUnknownExchange,

@@ -112,7 +112,17 @@ NoticeEnd Worker::take_win(const bidder::Notice& notice) {
                                                  notice.claims.currency, deployment_->config->rates)
                              : std::nullopt;
   // A campaign that is gone pays what its impression cost.
-  return end_of(shared_.grant.settle(notice.claims.bid, paid.value_or(base::cost_of(price))));
+  const base::Money cost = paid.value_or(base::cost_of(price));
+  const auto outcome = shared_.grant.settle(notice.claims.bid, cost);
+  if (outcome != bidder::SettleOutcome::kUnknown || !campaign) {
+    return end_of(outcome);
+  }
+  const int64_t unix_s = wall_clock_ms() / 1'000;
+  const auto advertiser = catalog.catalog.advertiser_of_campaign(*campaign);
+  const auto& zone = catalog.catalog.zone_of_advertiser(advertiser);
+  return end_of(shared_.grant.charge_unknown(
+      notice.claims.bid, notice.claims.campaign, cost,
+      {.now = reactor_.now(), .local_s = unix_s + zone.offset_s(unix_s)}));
 }
 
 base::Cpm Worker::price_of(const bidder::Notice& notice) {
