@@ -7,7 +7,7 @@ namespace spillway::base {
 
 /// The lock of sections that are bounded and short: some hundred nanoseconds, no I/O, no
 /// allocation, no call into unknown code. Spins; when the holder was taken off its core the waiters
-/// sleep instead of burning theirs. Satisfies Lockable, for std::lock_guard. Not fair.
+/// sleep instead of burning theirs. Not fair.
 ///
 /// Any thread. 4 bytes. Cost without contention: one locked instruction each way.
 /// Source: Drepper, "Futexes Are Tricky", 2011, mutex 3, over std::atomic::wait.
@@ -50,6 +50,20 @@ class SpinLock {
   static constexpr uint32_t kAwaited = 2;  ///< Held, and somebody may sleep.
 
   std::atomic<uint32_t> state_{kFree};
+};
+
+/// Holds a SpinLock for a block.
+class SpinSection {
+ public:
+  explicit SpinSection(SpinLock& lock) : lock_(lock) { lock_.lock(); }
+
+  ~SpinSection() { lock_.unlock(); }
+
+  SpinSection(const SpinSection&) = delete;
+  SpinSection& operator=(const SpinSection&) = delete;
+
+ private:
+  SpinLock& lock_;
 };
 
 }  // namespace spillway::base

@@ -60,6 +60,7 @@ struct Item {
   int64_t end_s = INT64_MAX;    ///< and before here: its flight and its campaign's.
   uint8_t media = 0xf;          ///< Set of 1 << Media that its lists allow.
   bool sizes_restricted = false;
+  bool deals_only = false;  ///< Its lists include deals: it serves under one of them or not at all.
 
   static constexpr uint32_t kAlways = 0xffffffff;
 };

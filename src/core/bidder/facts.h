@@ -68,13 +68,13 @@ struct MediaFacts {
   int32_t position = 0;  ///< 0: unknown.
 };
 
-inline constexpr size_t kMedia = 4;
+inline constexpr size_t kMediaKinds = 4;
 
 /// What one imp says.
 struct ImpFacts {
   openrtb::NodeId node = openrtb::kAbsent;
   std::string_view id;
-  MediaFacts media[kMedia];       ///< By Media.
+  MediaFacts media[kMediaKinds];  ///< By Media.
   std::vector<PixelSize> sizes;   ///< Of the banner: w and h, and formats.
   std::vector<RatioSize> ratios;  ///< Of the banner: flexible formats.
   base::Cpm floor;
@@ -167,10 +167,10 @@ struct RequestFacts {
   void read(const openrtb::Document& document, size_t imps_max = 40);
 
   /// Adds one segment by its id, a text or a number: the number 7 and the text "7" are the same.
-  /// `id` is copied.
-  void add_segment(std::string_view id);
+  /// `segment` is copied.
+  void add_segment(std::string_view segment);
 
-  void add_segment(uint32_t id) { segment_numbers.push_back(id); }
+  void add_segment(uint32_t segment) { segment_numbers.push_back(segment); }
 
   /// Takes all segments away, the request's own too: there is no basis to use them.
   void clear_segments();

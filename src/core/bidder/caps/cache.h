@@ -8,6 +8,7 @@
 
 #include "bidder/caps/user.h"
 #include "bidder/caps/window.h"
+#include "resilience/problem.h"
 
 namespace spillway::bidder::caps {
 
@@ -29,13 +30,16 @@ struct CapCacheSettings {
   int64_t ttl_s = 600;
 };
 
+/// Every broken rule; empty when sound. A cache without a routing is no error: it is off.
+[[nodiscard]] std::vector<resilience::Problem> validate(const CapCacheSettings& settings);
+
 /// Any thread: sums over shards.
 struct CapCacheCounters {
   uint64_t warm_hits = 0;    ///< Keys answered.
   uint64_t cold_misses = 0;  ///< Keys to be read from Redis, expired ones among them.
   uint64_t populated = 0;
   uint64_t evicted = 0;   ///< For want of memory.
-  uint64_t rejected = 0;  ///< Not let in: what it would have displaced is asked for more often.
+  uint64_t rejected = 0;  ///< Of these, new ones that are asked for less than what they displace.
 };
 
 /// Counts of shown impressions as Redis has them, so that a warm user needs no read. Holds what was
@@ -68,6 +72,9 @@ class CapCache {
 
   [[nodiscard]] CapCacheCounters counters() const;
   [[nodiscard]] uint64_t bytes() const;
+
+  /// False without a routing: then nothing is kept, and every key is missing.
+  [[nodiscard]] bool on() const { return !shards_.empty(); }
 
  private:
   struct Shard;

@@ -13,7 +13,7 @@
 namespace spillway::bidder::caps {
 
 // The storage contract with Redis: docs/redis_keys.md. All keys of one user carry one hash tag, so
-// that they live in one slot.
+// that they live in one slot of a cluster.
 
 /// "caps:{<32 hex>}": a hash, one field a counter (cap_field), value CapCounts as text.
 [[nodiscard]] std::string caps_key(const UserHash& user);
@@ -27,6 +27,9 @@ struct Impression {
   std::string_view auction;
   std::string_view imp;
 };
+
+/// 128 bits of SHA-256 over the lengths and texts.
+[[nodiscard]] std::array<uint64_t, 2> hash_impression(const Impression& impression);
 
 /// "won:{<32 hex>}:<32 hex>": exists while a repeated notice is recognised. The second part is a
 /// hash over the lengths and texts of `impression`: no two impressions share one for want of a

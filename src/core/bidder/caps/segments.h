@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
 #include "bidder/caps/user.h"
+#include "resilience/problem.h"
 
 namespace spillway::bidder::caps {
 
@@ -45,10 +47,14 @@ struct SegmentCacheSettings {
   uint32_t max_waiting = 4096;  ///< Requests that wait for somebody else's read. [1, 1 000 000].
 };
 
+/// Every broken rule; empty when sound.
+[[nodiscard]] std::vector<resilience::Problem> validate(const SegmentCacheSettings& settings);
+
 struct SegmentCacheCounters {
   uint64_t hits = 0;
-  uint64_t reads = 0;   ///< Asked the store.
-  uint64_t joined = 0;  ///< Waited for a read under way.
+  uint64_t reads = 0;     ///< Asked the store.
+  uint64_t joined = 0;    ///< Waited for a read under way.
+  uint64_t too_many = 0;  ///< Went on without: too many wait.
   uint64_t could_not_ask = 0;
   uint64_t no_such_user = 0;  ///< Answers of the store.
   uint64_t evicted = 0;
@@ -56,9 +62,8 @@ struct SegmentCacheCounters {
   uint64_t too_large = 0;  ///< Answers over 1/8 of `bytes`: used, not kept.
 };
 
-/// One worker's memory of its users' segments, with one read a user at a time. A ring of `bytes`:
-/// what was written first goes first, which is about when it expires. No allocation but for reads
-/// under way. One thread.
+/// One worker's memory of its users' segments, with one read a user at a time. What was written
+/// first goes first, which is about when it expires. Allocates on misses only. One thread.
 class SegmentCache {
  public:
   explicit SegmentCache(const SegmentCacheSettings& settings);
@@ -89,26 +94,23 @@ class SegmentCache {
 
   struct Entry {
     UserHash user;
-    uint64_t at = 0;  ///< Of its bytes, counted from the beginning of all time.
-    uint32_t size = 0;
+    std::string ids;
     SegmentState state = SegmentState::kNoSuchUser;
     base::Instant expires{};
-    uint64_t serial = 0;
   };
 
+  [[nodiscard]] Entry* find(const UserHash& user);
   void keep(const UserHash& user, const Segments& answer, base::Instant expires);
   void drop_oldest();
 
   SegmentCacheSettings settings_;
   SegmentCacheCounters counters_;
-  std::vector<char> ring_;
-  uint64_t head_ = 0;  ///< Where the next bytes go, never wrapped.
   uint64_t used_ = 0;  ///< Bytes charged.
   std::deque<Entry> order_;
-  std::unordered_map<UserHash, uint64_t, Hash> index_;  ///< Serial of the entry.
-  std::unordered_map<UserHash, std::vector<uint64_t>, Hash> reads_;
+  uint64_t first_serial_ = 0;                           ///< Of order_.front().
+  std::unordered_map<UserHash, uint64_t, Hash> index_;  ///< Serial of the entry that counts.
+  std::unordered_map<UserHash, std::vector<uint64_t>, Hash> reads_;  ///< Under way; who waits.
   size_t waiting_ = 0;
-  uint64_t first_serial_ = 0;  ///< Of order_.front().
 };
 
 }  // namespace spillway::bidder::caps

@@ -9,17 +9,21 @@
 #include "base/result.h"
 #include "bidder/caps/user.h"
 #include "bidder/caps/window.h"
+#include "resilience/problem.h"
 
 namespace spillway::bidder::caps {
 
 struct CapTableSettings {
-  /// Memory of all counters, 64 bytes each. Larger: local counts are forgotten later. [1 MiB, 64
+  /// Memory of all counters, 60 bytes each. Larger: local counts are forgotten later. [1 MiB, 64
   /// GiB].
   uint64_t bytes = uint64_t{64} << 20;
   /// How long a bid without a notice holds its places; it may be a quarter longer. Larger: users
   /// whose bids lose wait longer for the next. [1 s, 1 h].
   int64_t pending_s = 60;
 };
+
+/// Every broken rule; empty when sound.
+[[nodiscard]] std::vector<resilience::Problem> validate(const CapTableSettings& settings);
 
 /// Why a bid may not be made.
 enum class CapRefusal : uint8_t {
@@ -105,6 +109,7 @@ class CapTable {
  private:
   struct Stripe;
   [[nodiscard]] Stripe& stripe_of(const UserHash& user) const;
+  [[nodiscard]] uint32_t slice_at(int64_t unix_s) const;
 
   int64_t slice_s_;
   std::vector<std::unique_ptr<Stripe>> stripes_;

@@ -50,7 +50,7 @@ struct CapLimit {
 /// the present bucket. A bucket older than the newest seen is the newest: a clock that steps back
 /// makes no counts vanish. Each count saturates at 65 535.
 ///
-/// A value of 30 bytes; text form "bucket:count" joined by commas, newest first, empty for none.
+/// A value of 32 bytes; text form "bucket:count" joined by commas, newest first, empty for none.
 class CapCounts {
  public:
   static constexpr size_t kMost = 13;
