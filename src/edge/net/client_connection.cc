@@ -64,7 +64,7 @@ int ClientConnection::connect(const SocketAddress& address, base::Duration patie
     return errno;
   }
   mask_ = EPOLLOUT;
-  core_.reactor.add(stream_.fd(), mask_, *this);
+  core_.reactor.add(stream_.fd(), mask_, *this, Urgency::kAnswer);
   want_timer(core_.reactor.now() + patience);
   return 0;
 }
