@@ -20,6 +20,7 @@
 #include "net/client_core.h"
 #include "net/client_target.h"
 #include "net/http_parser.h"
+#include "net/reactor.h"
 #include "net/resolver.h"
 #include "net/stream.h"
 #include "net/tls.h"
