@@ -44,7 +44,7 @@ inline constexpr size_t kReserveErrcs = 6;
 /// One campaign's money on one day of its own, at one instant: budget = spent + open + available.
 /// Without a limit the budget is the largest amount there is.
 struct Balance {
-  base::Money budget;
+  base::Money budget;  ///< What the day may come to.
   base::Money spent;
   base::Money open;       ///< Reserved: bids being made, and bids that wait for their notice.
   base::Money available;  ///< Below 0 after a budget was cut.
@@ -140,7 +140,13 @@ class Grant {
   /// A loss: the open bid is given back.
   virtual SettleOutcome lose(uint64_t key) = 0;
 
-  /// nullopt-like: an unknown campaign has a balance of zeros.
+  /// A win of a bid that is not known here, because it expired or another process made it: what is
+  /// available of `paid` is spent. The caller has made sure that the notice is ours. Idempotent for
+  /// as long as a bid stays open. kLate, kDuplicate, or kUnknown for an unknown campaign.
+  virtual SettleOutcome charge_unknown(uint64_t key, int64_t campaign, base::Money paid,
+                                       const BudgetTime& at) = 0;
+
+  /// Of an unknown campaign: zeros.
   [[nodiscard]] virtual Balance balance(int64_t campaign, const BudgetTime& at) const = 0;
 
  protected:

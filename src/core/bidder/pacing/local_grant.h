@@ -18,11 +18,12 @@ namespace spillway::bidder {
 
 class Accounts;
 class OpenBids;
+struct OpenBid;
 
 /// Defaults, units and ranges of docs/configuration.md, `budget`.
 struct LocalGrantSettings {
   uint32_t accounts = 131'072;   ///< Campaigns at once; 1 to 4 million; about 200 bytes each.
-  uint32_t open_bids = 262'144;  ///< Bids that wait for a notice; 64 to 16 million; 48 bytes each.
+  uint32_t open_bids = 262'144;  ///< Bids that wait for a notice; 64 to 16 million; 64 bytes each.
   base::Duration open_for = std::chrono::minutes(2);  ///< Then a bid counts as lost; 1 s to 1 d.
 };
 
@@ -58,13 +59,14 @@ class LocalGrant final : public Grant {
   explicit LocalGrant(const LocalGrantSettings& settings);
   ~LocalGrant() override;
 
-  /// Takes budgets of a new catalog. Spend stays what it was. Campaigns that are gone are kept
-  /// while they have open bids, spent something on one of the days kept, or have a lifetime
-  /// budget; then they are forgotten. The number of campaigns that found no room: they do not bid.
-  size_t refresh(std::span<const CampaignBudget> budgets, base::Instant now);
+  /// Takes budgets of a new catalog. Spend stays what it was. Campaigns that are gone have
+  /// no money any more; they are kept while they have open bids or a lifetime budget, or spent
+  /// something in the last days, and then forgotten. The number of campaigns that found no room:
+  /// they do not bid.
+  size_t refresh(std::span<const CampaignBudget> budgets, int64_t now_unix_s);
 
-  /// Adds spend of an earlier process; campaigns that are not known are skipped. Call it once,
-  /// after the first refresh().
+  /// Raises spend to what an earlier process knew; campaigns that are not known are skipped. Call
+  /// it after the first refresh(), before the first reservation.
   void restore(std::span<const Spent> spent);
 
   /// Every campaign that has spent something, each of its days.
@@ -78,6 +80,8 @@ class LocalGrant final : public Grant {
                                                                    const BudgetTime& at) override;
   SettleOutcome settle(uint64_t key, base::Money paid) override;
   SettleOutcome lose(uint64_t key) override;
+  SettleOutcome charge_unknown(uint64_t key, int64_t campaign, base::Money paid,
+                               const BudgetTime& at) override;
   [[nodiscard]] Balance balance(int64_t campaign, const BudgetTime& at) const override;
 
   /// Totals since construction, any thread, relaxed.
@@ -85,8 +89,8 @@ class LocalGrant final : public Grant {
     std::array<uint64_t, kReserveErrcs> refused{};    ///< By ReserveErrc.
     std::array<uint64_t, kSettleOutcomes> settled{};  ///< Notices by SettleOutcome.
     uint64_t reserved = 0;
-    uint64_t cancelled = 0;
-    uint64_t expired = 0;
+    uint64_t cancelled = 0;         ///< Given back before the bid went out.
+    uint64_t expired = 0;           ///< Given back for want of a notice.
     int64_t overcharged_nanos = 0;  ///< Of prices above what was reserved; never charged.
     int64_t unfunded_nanos = 0;     ///< Of late wins for which nothing was available.
     uint64_t accounts = 0;
@@ -102,6 +106,12 @@ class LocalGrant final : public Grant {
                                                        base::Instant now) override;
 
   struct Counters;
+
+  SettleOutcome count(SettleOutcome outcome);
+  SettleOutcome count_late(int64_t wanted_nanos, int64_t taken_nanos);
+  void give_back(const OpenBid& bid);
+  base::Result<Reservation, ReserveErrc> refuse(ReserveErrc error);
+
   base::Duration open_for_;
   std::unique_ptr<Accounts> accounts_;
   std::unique_ptr<OpenBids> open_;

@@ -50,9 +50,10 @@ inline constexpr size_t kPaceVerdicts = 5;
 
 struct PacerSettings {
   base::Duration period = std::chrono::seconds(1);  ///< Between corrections; 100 ms to 1 min.
-  double lead_ratio = 0.01;     ///< Of a day's budget, spend may be ahead of its curve; (0, 1].
-  double step_ratio = 0.25;     ///< The participation changes by at most so much; (0, 1].
-  double least_ratio = 0.0001;  ///< Participation never falls below; (0, 1].
+  base::Duration memory = std::chrono::minutes(1);  ///< Spend is smoothed over it; 1 s to 1 h.
+  double lead_ratio = 0.01;    ///< Of a day's budget, spend may be ahead of its curve; (0, 1].
+  double step_ratio = 0.25;    ///< A share changes by at most so much of itself; (0, 1].
+  double least_share = 0.001;  ///< No share is lower; (0, 1].
   std::array<double, 24> traffic{};  ///< Weights of the hours for even pacing; all 0: equal.
 };
 
@@ -64,9 +65,14 @@ struct PacedCampaign {
 };
 
 /// A rate controller for each campaign: the share of its chances that it takes, corrected every
-/// period so that what is left of the day's budget lasts for what is left of the curve. It looks at
-/// money that was really spent (a Grant's balance), so wins, losses and prices need no model; and
-/// it stops, whatever the share, while spend and open bids are ahead of the curve by the lead.
+/// period so that what is left of the day's budget lasts for what is left of the curve:
+///
+///     share = wanted spend per second ÷ (recent spend per second ÷ recent share)
+///
+/// It looks at money that was really spent (a Grant's balance), so chances, wins and prices need no
+/// model; and it stops, whatever the share, while spend is ahead of the curve by the lead. A
+/// campaign that begins late in the day has the rest of the curve; one without any budget is not
+/// held back.
 ///
 /// One worker owns it: every worker runs the same law on the same balance, so none waits for
 /// another. Memory: about 100 bytes a campaign of the last refresh(). Cost of admit(): one hash
@@ -91,17 +97,21 @@ class Pacer {
  private:
   struct State {
     Pacing pacing = Pacing::kEven;
-    bool known = false;  ///< Seen since the last refresh().
+    bool known = false;  ///< In the last refresh().
     PaceVerdict stop = PaceVerdict::kBid;
     int64_t day = INT64_MIN;
-    base::Instant corrected;
-    int64_t spent_nanos = 0;  ///< At `corrected`.
-    double day_ratio = 0;     ///< Of the day, the latest seen.
-    double share = 0;
-    double rate_nanos_per_s = 0;  ///< Spend at share 1, smoothed.
+    base::Instant corrected = base::Instant::min();  ///< The least: never.
+    double day_ratio = 0;                            ///< Of that day, the latest seen.
+    double spent_nanos = 0;
+    double share = kFirstShare;
+    double recent_share = kFirstShare;   ///< Smoothed.
+    double recent_rate_nanos_per_s = 0;  ///< Spend, smoothed alike.
   };
 
+  static constexpr double kFirstShare = 0.05;
+
   void correct(State& state, const Balance& balance, const BudgetTime& at) const;
+  [[nodiscard]] double next_share(const State& state, double wanted_nanos_per_s) const;
 
   PacerSettings settings_;
   DayCurve even_;

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <xgboost/c_api.h>
 
+#include "base/assert.h"
 #include "base/rng.h"
 
 namespace spillway::bidder {
@@ -61,14 +61,14 @@ class TrainedModel {
     }
     DMatrixHandle matrix = matrix_of(rows);
     check(XGDMatrixSetFloatInfo(matrix, "label", labels.data(), labels.size()));
+    check(XGBoosterCreate(&matrix, 1, &booster_));
     if (!shape.names.empty()) {
       std::vector<const char*> names;
       for (const auto& name : shape.names) {
         names.push_back(name.c_str());
       }
-      check(XGDMatrixSetStrFeatureInfo(matrix, "feature_name", names.data(), names.size()));
+      check(XGBoosterSetStrFeatureInfo(booster_, "feature_name", names.data(), names.size()));
     }
-    check(XGBoosterCreate(&matrix, 1, &booster_));
     set("objective", shape.objective);
     set("max_depth", std::to_string(shape.depth));
     set("gamma", std::to_string(shape.gamma));
@@ -111,7 +111,7 @@ class TrainedModel {
   [[nodiscard]] BoosterHandle handle() const { return booster_; }
 
  private:
-  static void check(int status) { ASSERT_EQ(status, 0) << XGBGetLastError(); }
+  static void check(int status) { SPILLWAY_ASSERT(status == 0); }
 
   static DMatrixHandle matrix_of(const TrainedRows& rows) {
     DMatrixHandle matrix = nullptr;

@@ -133,8 +133,11 @@ bool Reader::read_length(size_t& out) {
   if (!take(marker)) {
     return false;
   }
-  if (marker == 'd' || marker == 'D' || !read_number(marker, value)) {
+  if (marker == 'd' || marker == 'D') {
     return fail("a length that is no whole number");
+  }
+  if (!read_number(marker, value)) {
+    return false;
   }
   // No more values or characters than bytes that are left.
   if (value < 0 || value > static_cast<double>(left())) {
