@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "app/bidder/redis_section.h"
 #include "app/config/config_file.h"
 #include "app/config/currency_config.h"
 #include "app/config/reader.h"
@@ -269,6 +270,7 @@ BidderConfig read_bidder_config(std::string_view text, std::vector<ConfigProblem
   read_scoring(root.section("scoring"), config);
   read_caps(root.section("caps"), config);
   read_segments(root.section("segments"), config.segments);
+  read_redis(root, config.redis);
   read_money(root.section("currency"), config.rates);
   root.finish();
   std::ranges::stable_sort(problems, {}, &ConfigProblem::line);

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/bidder/redis_stores.h"
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
 #include "base/rates.h"
@@ -54,6 +56,7 @@ struct BidderConfig : ServerConfig {
   bidder::caps::CapTableSettings caps;
   bidder::caps::CapCacheSettings cap_cache;  ///< Routing::kNone: off.
   bidder::caps::SegmentCacheSettings segments;
+  std::optional<RedisConfig> redis;  ///< None: this process is all there is.
   base::Rates rates;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/bidder/redis_metrics.h"
 #include "app/bidder/stats.h"
 #include "app/serving/server_metrics.h"
 #include "base/histogram.h"
@@ -289,6 +290,7 @@ std::string metrics_text(const MetricSources& sources) {
   write_shed(sources, page);
   write_catalog(sources, page);
   write_circuits(sources, page);
+  write_redis(sources.redis, page);
   write_server(sources.server, "spillway_bidder", page);
   write_process(sources, page);
   return page.text();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/bidder/deployment.h"
+#include "app/bidder/redis_stores.h"
 #include "app/bidder/worker.h"
 #include "bidder/scoring/model_set.h"
 #include "net/server.h"
@@ -19,7 +20,8 @@ struct MetricSources {
   const net::Server& server;
   const Shared& shared;
   const resilience::Registry& registry;
-  const LoadedCatalog* catalog = nullptr;  ///< Null: none yet.
+  const std::vector<const RedisStores*>& redis;  ///< One a worker, or none.
+  const LoadedCatalog* catalog = nullptr;        ///< Null: none yet.
   double catalog_age_s = -1;
   uint64_t catalog_loads = 0;
   uint64_t catalog_unchanged = 0;

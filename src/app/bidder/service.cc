@@ -85,6 +85,7 @@ Service::Service(BidderConfig config, ServiceParts parts)
   for (uint32_t i = 0; i < config_->workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(i, clock_, process_, *config_, shared_));
   }
+  make_stores();
   open_listeners();
 }
 
@@ -95,6 +96,21 @@ Service::~Service() {
   }
   for (auto& thread : threads_) {
     thread.join();
+  }
+}
+
+// One guard for all who ask this Redis: it has one health.
+void Service::make_stores() {
+  if (!config_->redis) {
+    return;
+  }
+  auto& guard = registry_.at("redis", config_->redis->guard, clock_.now());
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    auto stores = std::make_unique<RedisStores>(
+        workers_[i]->reactor(), *config_->redis, config_->segments, guard, i, random_number(),
+        shared_.cap_cache ? &*shared_.cap_cache : nullptr, *workers_[i]);
+    redis_.push_back(stores.get());
+    workers_[i]->use(std::move(stores));
   }
 }
 
@@ -277,6 +293,7 @@ std::string Service::metrics() {
                        .server = *server_,
                        .shared = shared_,
                        .registry = registry_,
+                       .redis = redis_,
                        .catalog = catalog_.get(),
                        .catalog_age_s = age_s,
                        .catalog_loads = catalog_loads_,

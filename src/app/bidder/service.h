@@ -13,6 +13,7 @@
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/redis_stores.h"
 #include "app/bidder/self_check.h"
 #include "app/bidder/worker.h"
 #include "app/serving/life_signs.h"
@@ -60,6 +61,7 @@ class Service final : private net::Timer {
   bool run(const std::function<void(const std::string& listen, const std::string& admin)>& started);
 
  private:
+  void make_stores();
   void open_listeners();
   [[nodiscard]] std::string load_models(const BidderConfig& config);
   void take_news(CatalogNews news);
@@ -104,6 +106,7 @@ class Service final : private net::Timer {
   std::shared_ptr<const Deployment> deployment_;
   SelfCheck self_check_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<const RedisStores*> redis_;  ///< The workers'; none without Redis.
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
   std::vector<std::thread> threads_;

@@ -32,6 +32,9 @@ class Stores {
   Stores& operator=(const Stores&) = delete;
   virtual ~Stores() = default;
 
+  /// On the worker's thread, before anything is asked.
+  virtual void start() = 0;
+
   [[nodiscard]] virtual bool has_segments() const = 0;
   [[nodiscard]] virtual bool has_counts() const = 0;
 

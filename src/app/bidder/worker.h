@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "app/bidder/deployment.h"
@@ -35,8 +36,11 @@ class Worker final : public FlightOwner, public StoreListener {
 
   [[nodiscard]] net::Reactor& reactor() { return reactor_; }
 
-  /// Before its thread begins; null: this process is all there is.
-  void use(std::unique_ptr<Stores> stores) { stores_ = std::move(stores); }
+  /// Before its thread begins; without, this process is all there is.
+  void use(std::unique_ptr<Stores> stores) {
+    stores_ = std::move(stores);
+    reactor_.post([this] { stores_->start(); });
+  }
 
   [[nodiscard]] Stores* stores() { return stores_.get(); }
 

@@ -35,6 +35,7 @@ constexpr std::array kParts{
     Part{"load", "send bid requests at a fixed rate and report latencies"},
     Part{"replay", "run recorded auctions again and compare every answer"},
     Part{"scenario", "run a bad day with real programs, and compare it with what is expected"},
+    Part{"stages", "say where a bidder's time goes: calls, mean and share of each stage"},
     Part{"trace", "run a sequence of events through a circuit breaker or a limiter"},
 };
 
