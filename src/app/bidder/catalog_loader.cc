@@ -64,7 +64,9 @@ CatalogNews CatalogLoader::read_once(bool whatever) {
     auto reading = source_->load();
     if (!reading) {
       news.error = std::move(reading.error());
-    } else if (whatever || reading->revision == 0 || reading->revision != revision_) {
+    } else if (reading->revision == 0) {
+      news.error = source_->name() + ": holds no catalog: nobody has written one yet";
+    } else if (whatever || reading->revision != revision_) {
       revision_ = reading->revision;
       base::Rates rates;
       {

@@ -1,7 +1,6 @@
 #include "app/bidder/demo.h"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,21 +15,6 @@ namespace {
 using bidder::Dimension;
 
 constexpr int64_t kUnit = 1'000'000;
-
-class FixedCatalog final : public adapters::CatalogSource {
- public:
-  explicit FixedCatalog(bidder::CatalogRows rows) : rows_(std::move(rows)) {}
-
-  [[nodiscard]] const std::string& name() const override { return name_; }
-
-  adapters::StoreResult<adapters::CatalogReading> load() override {
-    return adapters::CatalogReading{.rows = rows_, .revision = 1, .written_s = 0};
-  }
-
- private:
-  std::string name_ = "memory";
-  bidder::CatalogRows rows_;
-};
 
 bidder::Creative banner(int64_t id, int64_t line_item, uint16_t w, uint16_t h) {
   bidder::Creative creative;
@@ -147,8 +131,16 @@ bidder::CatalogRows demo_catalog() {
   return rows;
 }
 
-std::unique_ptr<adapters::CatalogSource> fixed_catalog(bidder::CatalogRows rows) {
-  return std::make_unique<FixedCatalog>(std::move(rows));
+std::string write_demo_catalog(const std::string& address, int64_t now_s) {
+  auto store = adapters::open_catalog(address);
+  if (!store) {
+    return store.error();
+  }
+  if (const auto migrated = (*store)->migrate(); !migrated) {
+    return migrated.error();
+  }
+  const auto replaced = (*store)->replace(demo_catalog(), now_s, {});
+  return replaced ? std::string() : replaced.error();
 }
 
 }  // namespace spillway::app::bidding
