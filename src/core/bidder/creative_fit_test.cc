@@ -14,35 +14,6 @@
 namespace spillway::bidder {
 namespace {
 
-Misfit advertiser(std::string_view domain, const std::vector<std::string>& categories,
-                  std::string_view members) {
-  Advertiser row;
-  row.domain = domain;
-  row.categories = categories;
-  const Said said(banner_request(members));
-  return advertiser_fit(row, said.facts);
-}
-
-TEST(AdvertiserFit, blocked_categories_block_their_children_and_their_parents) {
-  EXPECT_EQ(advertiser("a.example", {"IAB7-39"}, R"(,"bcat":["IAB7"])"), Misfit::kCategory);
-  EXPECT_EQ(advertiser("a.example", {"IAB7"}, R"(,"bcat":["iab7-39"])"), Misfit::kCategory);
-  EXPECT_EQ(advertiser("a.example", {"IAB7-3"}, R"(,"bcat":["IAB7-39"])"), Misfit::kNone);
-  EXPECT_EQ(advertiser("a.example", {"IAB1"}, R"(,"bcat":["IAB10","IAB2"])"), Misfit::kNone);
-}
-
-TEST(AdvertiserFit, categories_that_cannot_be_compared_let_nobody_pass) {
-  EXPECT_EQ(advertiser("a.example", {"IAB1"}, R"(,"bcat":["483"],"cattax":7)"), Misfit::kCategory);
-  EXPECT_EQ(advertiser("a.example", {"IAB1"}, R"(,"cattax":7)"), Misfit::kNone);
-}
-
-TEST(AdvertiserFit, blocked_domains_block_their_subdomains_and_no_namesakes) {
-  EXPECT_EQ(advertiser("shop.bad.example", {}, R"(,"badv":["WWW.bad.example"])"),
-            Misfit::kAdvertiser);
-  EXPECT_EQ(advertiser("bad.example", {}, R"(,"badv":["bad.example"])"), Misfit::kAdvertiser);
-  EXPECT_EQ(advertiser("notbad.example", {}, R"(,"badv":["bad.example"])"), Misfit::kNone);
-  EXPECT_EQ(advertiser("bad.example", {}, R"(,"badv":["shop.bad.example"])"), Misfit::kNone);
-}
-
 /// A creative against the only imp of a request.
 class CreativeFit : public ::testing::Test {
  protected:

@@ -165,6 +165,30 @@ TEST(RequestFacts, imps_beyond_the_bound_are_dropped_and_counted) {
   EXPECT_EQ(said.facts.imps_dropped, 1U);
 }
 
+TEST(RequestFacts, lists_without_end_are_cut_and_cut_deals_match_nothing_that_restricts_them) {
+  std::string formats;
+  std::string deals;
+  for (int i = 1; i <= 200; ++i) {
+    const std::string number = std::to_string(i);
+    formats += R"({"w":)" + number + R"(,"h":1},{"wratio":)" + number + R"(,"hratio":7,"wmin":1},)";
+    deals += R"({"id":"d)" + number + R"("},)";
+  }
+  formats.pop_back();
+  deals.pop_back();
+  const std::string imp = R"({"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250,"format":[)" +
+                          formats + R"(]},"pmp":{"deals":[)" + deals + "]}}]}";
+  const Said said(imp);
+  EXPECT_EQ(said.facts.imps()[0].sizes.size(), ImpFacts::kListMost);
+  EXPECT_EQ(said.facts.imps()[0].ratios.size(), ImpFacts::kListMost);
+  EXPECT_EQ(said.facts.imps()[0].offered_deals().size(), ImpFacts::kListMost);
+  EXPECT_TRUE(said.facts.imps()[0].deals_cut);
+  SmallCatalog small;
+  small.add(1).of(Dimension::kDeal).exclude = {"d200"};
+  small.add(2).of(Dimension::kDeal).include = {"d1"};
+  small.add(3);
+  EXPECT_EQ(served(small.compile(), said.facts), Ids{3});
+}
+
 TEST(RequestFacts, nothing_of_one_request_is_left_in_the_next) {
   Said said(R"({"id":"r","bcat":["IAB1"],"imp":[{"id":"1","secure":1,"banner":{"w":1,"h":1},)"
             R"("pmp":{"deals":[{"id":"d","wseat":["a"]}]}}],"user":{"id":"u","data":[{"segment":)"

@@ -1,6 +1,8 @@
 #include "bidder/retrieval.h"
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,15 +10,18 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "bidder/catalog.h"
 #include "bidder/facts.h"
 #include "bidder/model.h"
+#include "bidder/naive_targeting.h"
 #include "bidder/small_catalog_test.h"
 #include "bidder/time_zone.h"
 
 namespace spillway::bidder {
 namespace {
 
+constexpr double kDegree = std::numbers::pi / 180;
 constexpr std::string_view kUser = R"(,"user":{"id":"u","data":[{"segment":[{"id":"7"}]}]})";
 
 TEST(Retrieval, line_items_without_lists_match_every_user_and_place) {
@@ -210,6 +215,45 @@ TEST(Retrieval, circles_hold_who_is_near_and_keep_out_whom_they_exclude) {
   EXPECT_EQ(at("52.50", "14.50"), (Ids{2, 4}));
   EXPECT_EQ(at("0.1", "-179.9"), (Ids{2, 3}));  // Across the date line.
   EXPECT_EQ(served(small, banner_request()), Ids{});
+}
+
+TEST(Retrieval, circles_agree_with_distances_all_over_the_globe) {
+  base::Rng rng(11);
+  SmallCatalog small;
+  for (int64_t id = 1; id <= 400; ++id) {
+    const double km = id % 4 == 0 ? rng.uniform(500, 9000) : rng.uniform(2, 500);
+    small.add(id).radii = {
+        {.lat = std::asin(rng.uniform(-1, 1)) / kDegree, .lon = rng.uniform(-180, 180), .km = km}};
+  }
+  const Catalog catalog = small.compile();
+  Said said(banner_request());
+  size_t inside = 0;
+  for (int i = 0; i < 8000; ++i) {
+    // A point near the edge of some circle.
+    const auto& circle = small.rows.line_items[rng.below(400)].targeting.radii[0];
+    const double angle = circle.km * rng.uniform(0.7, 1.3) / 6371.0088;
+    const double bearing = rng.uniform(0, 360) * kDegree;
+    const double lat = circle.lat * kDegree;
+    const double to_lat = std::asin(std::sin(lat) * std::cos(angle) +
+                                    std::cos(lat) * std::sin(angle) * std::cos(bearing));
+    const double east = std::atan2(std::sin(bearing) * std::sin(angle) * std::cos(lat),
+                                   std::cos(angle) - std::sin(lat) * std::sin(to_lat));
+    said.facts.geo.has_point = true;
+    said.facts.geo.lat = to_lat / kDegree;
+    said.facts.geo.lon = std::remainder(circle.lon + east / kDegree, 360);
+    Ids expected;
+    for (const LineItem& item : small.rows.line_items) {
+      const Radius& radius = item.targeting.radii[0];
+      if (naive::distance_km(radius.lat, radius.lon, said.facts.geo.lat, said.facts.geo.lon) <=
+          radius.km) {
+        expected.push_back(item.id);
+      }
+    }
+    ASSERT_EQ(served(catalog, said.facts), expected)
+        << said.facts.geo.lat << ", " << said.facts.geo.lon;
+    inside += expected.size();
+  }
+  EXPECT_GT(inside, 8000U);
 }
 
 TEST(Retrieval, best_come_first_and_the_next_best_after_them) {
