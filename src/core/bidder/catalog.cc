@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bidder/advertiser_blocks.h"
 #include "bidder/canonical.h"
 #include "bidder/model.h"
 #include "bidder/row_checks.h"
@@ -237,6 +239,7 @@ void CatalogBuilder::index() {
     }
   }
   out_.index_ = TargetingIndex(rows);
+  out_.blocks_ = AdvertiserBlocks(out_.advertisers_);
 }
 
 Catalog::Catalog(const CatalogRows& rows, std::vector<TimeZone> zones, uint64_t version,
