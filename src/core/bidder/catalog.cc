@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bidder/advertiser_blocks.h"
 #include "bidder/canonical.h"
 #include "bidder/model.h"
 #include "bidder/row_checks.h"
@@ -237,6 +238,7 @@ void CatalogBuilder::index() {
     }
   }
   out_.index_ = TargetingIndex(rows);
+  out_.blocks_ = AdvertiserBlocks(out_.advertisers_);
 }
 
 Catalog::Catalog(const CatalogRows& rows, std::vector<TimeZone> zones, uint64_t version,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "bidder/advertiser_blocks.h"
 #include "bidder/model.h"
 #include "bidder/targeting_index.h"
 #include "bidder/time_zone.h"
@@ -137,6 +138,8 @@ class Catalog {
 
   [[nodiscard]] const TargetingIndex& index() const { return index_; }
 
+  [[nodiscard]] const AdvertiserBlocks& blocks() const { return blocks_; }
+
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
 
  private:
@@ -153,6 +156,7 @@ class Catalog {
   std::vector<TimeZone> zones_;
   std::vector<uint32_t> items_by_id_;
   TargetingIndex index_;
+  AdvertiserBlocks blocks_;
   LeftOut left_out_;
 };
 

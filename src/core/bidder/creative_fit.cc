@@ -18,17 +18,6 @@ namespace spillway::bidder {
 
 namespace {
 
-/// Whether `inner` is `outer` or below it: "a.b" below "b" by dots, "IAB7-1" below "IAB7" by
-/// dashes.
-bool is_domain_within(std::string_view inner, std::string_view outer) {
-  return inner.ends_with(outer) &&
-         (inner.size() == outer.size() || inner[inner.size() - outer.size() - 1] == '.');
-}
-
-bool is_category_within(std::string_view inner, std::string_view outer) {
-  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '-');
-}
-
 bool has(const std::vector<int32_t>& list, int32_t value) {
   return std::ranges::find(list, value) != list.end();
 }
@@ -91,21 +80,6 @@ std::string_view to_string(Misfit misfit) {
       "none", "offer",     "media",    "size",       "duration", "mime",    "protocol",
       "api",  "attribute", "category", "advertiser", "secure",   "language"};
   return kNames[static_cast<size_t>(misfit)];
-}
-
-Misfit advertiser_fit(const Advertiser& advertiser, const RequestFacts& facts) {
-  const auto category_is_blocked = [&](std::string_view category) {
-    return std::ranges::any_of(facts.bcat, [&](std::string_view blocked) {
-      return is_category_within(category, blocked) || is_category_within(blocked, category);
-    });
-  };
-  if (!facts.bcat_readable || std::ranges::any_of(advertiser.categories, category_is_blocked)) {
-    return Misfit::kCategory;
-  }
-  const bool blocked = std::ranges::any_of(facts.badv, [&](std::string_view domain) {
-    return is_domain_within(advertiser.domain, domain);
-  });
-  return blocked ? Misfit::kAdvertiser : Misfit::kNone;
 }
 
 Misfit creative_fit(const Catalog& catalog, uint32_t item, const Creative& creative,

@@ -34,11 +34,6 @@ inline constexpr size_t kMisfits = 13;
 /// How many were dropped for each reason, by Misfit.
 using MisfitCounts = std::array<uint32_t, kMisfits>;
 
-/// Whether the advertiser may appear at all, by bcat and badv: kNone, kCategory or kAdvertiser. A
-/// blocked parent blocks its children (IAB7 blocks IAB7-39), and a blocked child an advertiser
-/// filed under its parent, who may be in it. A domain blocks its subdomains.
-[[nodiscard]] Misfit advertiser_fit(const Advertiser& advertiser, const RequestFacts& facts);
-
 /// Whether a creative of `item` may serve an imp, the advertiser apart: the first reason against
 /// it, in the order of Misfit. What the imp does not say is not held against a creative, but
 /// frameworks must be named, and a banner must have a size. Banners have exactly one of the sizes,

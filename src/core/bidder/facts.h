@@ -70,8 +70,11 @@ struct MediaFacts {
 
 inline constexpr size_t kMediaKinds = 4;
 
-/// What one imp says.
+/// What one imp says. Sizes, ratios and deals beyond kListMost of each are left out, as if they had
+/// not been said: what one imp can make the bidder look at is bounded.
 struct ImpFacts {
+  static constexpr size_t kListMost = 128;
+
   openrtb::NodeId node = openrtb::kAbsent;
   std::string_view id;
   MediaFacts media[kMediaKinds];  ///< By Media.
@@ -85,6 +88,7 @@ struct ImpFacts {
   bool private_auction = false;
   std::vector<DealFacts> deals;  ///< The first `deal_count` of them.
   size_t deal_count = 0;
+  bool deals_cut = false;  ///< There are more, so that nothing that restricts deals may match.
 
   [[nodiscard]] const MediaFacts& of(Media medium) const {
     return media[static_cast<size_t>(medium)];

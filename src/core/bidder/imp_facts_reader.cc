@@ -47,6 +47,7 @@ void clear(ImpFacts& imp) {
   imp.floor_known = true;
   imp.secure = imp.instl = imp.private_auction = false;
   imp.deal_count = 0;
+  imp.deals_cut = false;
 }
 
 }  // namespace
@@ -196,9 +197,9 @@ void FactsReader::banner_sizes(NodeId banner, ImpFacts& out) const {
           break;
       }
     }
-    if (fixed.w > 0 && fixed.h > 0) {
+    if (fixed.w > 0 && fixed.h > 0 && out.sizes.size() < ImpFacts::kListMost) {
       out.sizes.push_back(fixed);
-    } else if (ratio.wratio > 0 && ratio.hratio > 0) {
+    } else if (ratio.wratio > 0 && ratio.hratio > 0 && out.ratios.size() < ImpFacts::kListMost) {
       out.ratios.push_back(ratio);
     }
   }
@@ -207,6 +208,10 @@ void FactsReader::banner_sizes(NodeId banner, ImpFacts& out) const {
 void FactsReader::pmp(NodeId pmp, ImpFacts& out) {
   out.private_auction = number(document_.find(pmp, Key::private_auction)) == 1;
   for (const NodeId node : document_.children(document_.find(pmp, Key::deals))) {
+    if (out.deal_count == ImpFacts::kListMost) {
+      out.deals_cut = true;
+      break;
+    }
     if (out.deal_count == out.deals.size()) {
       out.deals.emplace_back();
     }

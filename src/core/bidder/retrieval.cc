@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "bidder/advertiser_blocks.h"
+#include "bidder/canonical.h"
 #include "bidder/catalog.h"
 #include "bidder/creative_fit.h"
 #include "bidder/facts.h"
@@ -57,7 +59,7 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
     active_.resize(catalog.index().words());
     request_bits_.resize(catalog.index().words());
     block_bits_.resize(TargetingIndex::kBlockWords);
-    judged_.assign(catalog.advertisers().size(), 0);
+    blocked_.assign(catalog.advertisers().size(), 0);
     verdicts_.resize(catalog.advertisers().size());
     request_number_ = 0;
   }
@@ -65,9 +67,10 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
     refresh_active(now_unix_s);
   }
   if (++request_number_ == 0) {
-    std::ranges::fill(judged_, 0);
+    std::ranges::fill(blocked_, 0);
     request_number_ = 1;
   }
+  block_advertisers();
   request_plan_.clear(catalog.index());
   request_plan_.add_request(facts);
   request_blocks_ = 0;
@@ -116,7 +119,8 @@ bool Retrieval::is_ours(const DealFacts& deal) const {
 }
 
 void Retrieval::plan_imp() {
-  constexpr std::array<std::string_view, kMediaKinds> kNames = {"banner", "video", "audio", "native"};
+  constexpr std::array<std::string_view, kMediaKinds> kNames = {"banner", "video", "audio",
+                                                                "native"};
   RetrievalPlan& plan = imp_plan_;
   plan.clear(catalog_->index());
   bool positioned = false;
@@ -150,7 +154,7 @@ void Retrieval::plan_imp() {
   if (imp_->private_auction) {
     plan.add_strict(Dimension::kDeal);
   } else {
-    plan.add_wanted(Dimension::kDeal, true);
+    plan.add_wanted(Dimension::kDeal, !imp_->deals_cut);
   }
 }
 
@@ -224,12 +228,33 @@ size_t Retrieval::next(std::span<Candidate> out) {
   return found;
 }
 
-Misfit Retrieval::judge(uint32_t advertiser) {
-  if (judged_[advertiser] != request_number_) {
-    judged_[advertiser] = request_number_;
-    verdicts_[advertiser] = advertiser_fit(catalog_->advertisers()[advertiser], *facts_);
+void Retrieval::block(std::span<const uint32_t> advertisers, Misfit reason) {
+  for (const uint32_t advertiser : advertisers) {
+    if (blocked_[advertiser] != request_number_) {
+      blocked_[advertiser] = request_number_;
+      verdicts_[advertiser] = reason;
+    }
   }
-  return verdicts_[advertiser];
+}
+
+void Retrieval::block_advertisers() {
+  const AdvertiserBlocks& blocks = catalog_->blocks();
+  for (const std::string_view category : facts_->bcat) {
+    block(blocks.within_category(category), Misfit::kCategory);
+    for (std::string_view at = parent_category(category); !at.empty(); at = parent_category(at)) {
+      block(blocks.in_category(at), Misfit::kCategory);
+    }
+  }
+  for (const std::string_view domain : facts_->badv) {
+    block(blocks.within_domain(domain), Misfit::kAdvertiser);
+  }
+}
+
+Misfit Retrieval::judge(uint32_t advertiser) const {
+  if (!facts_->bcat_readable) {
+    return Misfit::kCategory;
+  }
+  return blocked_[advertiser] == request_number_ ? verdicts_[advertiser] : Misfit::kNone;
 }
 
 size_t Retrieval::fitting(uint32_t item, std::span<uint32_t> out, Misfit& reason) {

@@ -74,7 +74,9 @@ class Retrieval {
   void plan_offers();
   [[nodiscard]] bool load_block();
   [[nodiscard]] std::optional<Candidate> consider(uint32_t item);
-  [[nodiscard]] Misfit judge(uint32_t advertiser);
+  void block_advertisers();
+  void block(std::span<const uint32_t> advertisers, Misfit reason);
+  [[nodiscard]] Misfit judge(uint32_t advertiser) const;
   [[nodiscard]] std::optional<uint32_t> deal_of(uint32_t item) const;
   [[nodiscard]] bool is_ours(const DealFacts& deal) const;
 
@@ -98,8 +100,8 @@ class Retrieval {
   size_t block_ = 0;                  ///< The next to load.
   size_t word_ = 0;                   ///< Within the one that is loaded.
 
-  std::vector<uint32_t> judged_;  ///< By advertiser: the request in which it was judged,
-  std::vector<Misfit> verdicts_;  ///< and how.
+  std::vector<uint32_t> blocked_;  ///< By advertiser: the last request that blocked it,
+  std::vector<Misfit> verdicts_;   ///< and why.
   uint32_t request_number_ = 0;
   MisfitCounts dropped_{};
   size_t matched_ = 0;

@@ -51,7 +51,7 @@ using RedisResult = base::Result<RedisReply, RedisErrc>;
 class RedisListener {
  public:
   /// Once for every ask() that gave a ticket, on the reactor's thread, never inside ask().
-  /// `reply` is also set with kErrorReply. May ask again.
+  /// `reply` is also set with kErrorReply. May ask again; may not destroy the client.
   virtual void on_redis(uint64_t tag, const RedisResult& result, RedisReply reply) = 0;
 
  protected:
@@ -122,6 +122,9 @@ class RedisClient {
 
   /// Whether a call would find a connection now.
   [[nodiscard]] bool ready(RedisUse use) const;
+
+  /// What a server said when it refused us last (a wrong password, LOADING); the client's thread.
+  [[nodiscard]] std::string_view last_error() const;
 
   [[nodiscard]] const RedisCounters& counters() const;
 

@@ -17,22 +17,22 @@ namespace spillway::adapters {
 /// Where one Redis is and how it is asked. Addresses are "host:port" or "[v6]:port".
 struct RedisSettings {
   /// The primary, when no sentinel is asked.
-  std::string primary;
+  std::string primary{};
   /// Read from these too; with sentinels they are found.
-  std::vector<std::string> replicas;
+  std::vector<std::string> replicas{};
 
   /// Ask these where the primary is; replaces `primary` and `replicas`.
-  std::vector<std::string> sentinels;
-  std::string sentinel_name;  ///< The name that the sentinels watch it by.
-  std::string sentinel_password;
+  std::vector<std::string> sentinels{};
+  std::string sentinel_name{};  ///< The name that the sentinels watch it by.
+  std::string sentinel_password{};
 
-  std::string user;  ///< Empty: the default user.
-  std::string password;
+  std::string user{};  ///< Empty: the default user.
+  std::string password{};
   uint32_t database = 0;  ///< [0, 1 000 000].
 
   /// Present: connections to servers and sentinels are secure; `host` is what certificates must
   /// name, whatever the address; empty: the host of the address.
-  std::optional<net::TlsClientSettings> tls;
+  std::optional<net::TlsClientSettings> tls{};
 
   /// From the first SYN to the answer of the handshake. Larger: a dead address is found later. [10
   /// ms, 30 s].
@@ -48,7 +48,7 @@ struct RedisSettings {
   base::Duration refresh = std::chrono::seconds(5);
 
   /// Commands waiting or unanswered, of one worker and connection. Larger: more memory while the
-  /// server is slow. [1, 1 000 000].
+  /// server is slow. [16, 1 000 000].
   uint32_t max_commands = 4096;
   /// Bytes of commands not yet sent, of one worker and connection. [1 KiB, 1 GiB].
   uint64_t max_bytes = uint64_t{8} << 20;
