@@ -33,6 +33,7 @@ constexpr std::array kParts{
     Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},
     Part{"explain", "say why each DSP of a recorded auction was asked, won or lost"},
     Part{"load", "send bid requests at a fixed rate and report latencies"},
+    Part{"model", "check, evaluate and make the models that the bidder scores with"},
     Part{"replay", "run recorded auctions again and compare every answer"},
     Part{"scenario", "run a bad day with real programs, and compare it with what is expected"},
     Part{"stages", "say where a bidder's time goes: calls, mean and share of each stage"},

@@ -63,7 +63,7 @@ struct RedisClient::Body final : RedisServer::Owner, RedisSentinels::Owner {
   base::Result<RedisTicket, RedisErrc> ask(RedisUse use, std::span<const std::string_view> parts,
                                            base::Instant deadline, uint64_t tag,
                                            RedisListener& listener);
-  [[nodiscard]] RedisServer* pick(RedisUse use, const RedisServer* other_than = nullptr);
+  [[nodiscard]] RedisServer* pick(RedisUse use, const RedisServer* other_than = nullptr) const;
   [[nodiscard]] bool may_connect(RedisUse use) const;
   [[nodiscard]] bool begin(Call& call, RedisServer& server);
   [[nodiscard]] bool send_leg(Call& call, resilience::Leg leg, RedisServer& server,

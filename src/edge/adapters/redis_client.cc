@@ -192,7 +192,7 @@ base::Result<RedisTicket, RedisErrc> RedisClient::Body::ask(
 
 /// The one with the fewest commands out, replicas before the primary; in turn among equals. So a
 /// server that stops answering is soon asked last.
-RedisServer* RedisClient::Body::pick(RedisUse use, const RedisServer* other_than) {
+RedisServer* RedisClient::Body::pick(RedisUse use, const RedisServer* other_than) const {
   RedisServer* best = nullptr;
   for (size_t i = 0; use == RedisUse::kRead && i < replicas.size(); ++i) {
     RedisServer& replica = *replicas[(turn + i) % replicas.size()];
@@ -201,7 +201,6 @@ RedisServer* RedisClient::Body::pick(RedisUse use, const RedisServer* other_than
       best = &replica;
     }
   }
-  ++turn;
   const bool primary_too = primary != nullptr && primary->ready() && primary.get() != other_than;
   return best == nullptr && primary_too ? primary.get() : best;
 }
@@ -240,6 +239,7 @@ bool RedisClient::Body::begin(Call& call, RedisServer& server) {
   }
   call.command = std::move(again);
   call.waiting = false;
+  ++turn;
   if (call.use == RedisUse::kRead) {
     const bool probe = call.permit.terms().how == resilience::Admitted::kProbe;
     call.hedged.emplace(hedger);

@@ -1,9 +1,11 @@
 #include "bidder/scoring/document.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 

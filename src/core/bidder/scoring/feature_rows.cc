@@ -35,7 +35,10 @@ float segment_count(const RequestFacts& facts) {
 
 float segment_targeted(const Catalog& catalog, uint32_t item) {
   const DimensionIndex& segments = catalog.index().of(Dimension::kSegment);
-  return flag(segments.restricts && ((segments.open[item / 64] >> (item % 64)) & 1) == 0);
+  // Empty when every line item has a list.
+  const bool open = !segments.restricts || (!segments.open.empty() &&
+                                            ((segments.open[item / 64] >> (item % 64)) & 1) != 0);
+  return flag(!open);
 }
 
 float publisher_bucket(const RequestFacts& facts) {

@@ -1,6 +1,9 @@
 #include "bidder/scoring/model_file.h"
 
+#include <cmath>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -211,6 +214,19 @@ TEST(Features, EveryNameIsUniqueAndFound) {
     EXPECT_EQ(feature_named(to_string(feature)), feature);
   }
   EXPECT_FALSE(feature_named("market"));
+}
+
+TEST(Features, EveryOneIsDocumented) {
+  std::ifstream page(SPILLWAY_SOURCE_DIR "/docs/scoring.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  for (size_t i = 0; i < kFeatures; ++i) {
+    const auto name = "`" + std::string(to_string(static_cast<Feature>(i))) + "`";
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+  }
+  for (size_t i = 0; i < kModelErrcs; ++i) {
+    const auto name = "`" + std::string(to_string(static_cast<ModelErrc>(i))) + "`";
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+  }
 }
 
 }  // namespace
