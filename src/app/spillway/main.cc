@@ -26,6 +26,7 @@ struct Part {
 };
 
 constexpr std::array kParts{
+    Part{"catalog", "read, check, write and make the bidder's catalogs"},
     Part{"demo", "watch an exchange, five DSPs and load; one DSP turns slow and comes back"},
     Part{"dsp", "a farm of fake DSPs that misbehave on order"},
     Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},

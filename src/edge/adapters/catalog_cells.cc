@@ -74,7 +74,7 @@ std::optional<int64_t> whole_number(const Cell& cell) {
 std::string read(const Cell& cell, bool& value) {
   const std::string text = text_of(cell);
   if (text != "0" && text != "1" && text != "false" && text != "true") {
-    return quoted(text) + " is neither 0 nor 1";
+    return in_quotes(text) + " is neither 0 nor 1";
   }
   value = text == "1" || text == "true";
   return {};
@@ -90,7 +90,7 @@ std::string read(const Cell& cell, double& value) {
     number = *real;
   }
   if (!number || !std::isfinite(*number)) {
-    return quoted(text_of(cell)) + " is no number";
+    return in_quotes(text_of(cell)) + " is no number";
   }
   value = *number;
   return {};
@@ -105,7 +105,7 @@ std::string read(const Cell& cell, base::Currency& value) {
   const std::string text = text_of(cell);
   const auto upper = [](char letter) { return letter >= 'A' && letter <= 'Z'; };
   if (text.size() != value.code.size() || !std::ranges::all_of(text, upper)) {
-    return quoted(text) + " is no currency: three capital letters";
+    return in_quotes(text) + " is no currency: three capital letters";
   }
   std::ranges::copy(text, value.code.begin());
   return {};
@@ -114,7 +114,7 @@ std::string read(const Cell& cell, base::Currency& value) {
 std::string read(const Cell& cell, Side& value) {
   const std::string text = text_of(cell);
   if (text != "include" && text != "exclude") {
-    return quoted(text) + " is neither include nor exclude";
+    return in_quotes(text) + " is neither include nor exclude";
   }
   value = text == "include" ? Side::kInclude : Side::kExclude;
   return {};
@@ -161,7 +161,7 @@ std::string read(const Cell& cell, std::vector<uint16_t>& value) {
   for_each_part(text_of(cell), [&](std::string_view part) {
     const auto number = parsed<uint16_t>(part);
     if (!number) {
-      problem = quoted(part) + " is no whole number from 0 to 65535";
+      problem = in_quotes(part) + " is no whole number from 0 to 65535";
     }
     value.push_back(number.value_or(0));
   });

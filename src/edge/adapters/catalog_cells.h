@@ -21,7 +21,7 @@ namespace spillway::adapters::cells {
 /// How each type of the model is written as a cell and read from one. write(value) gives the cell;
 /// read(cell, value) the problem, or "". For the tables of this room alone.
 
-[[nodiscard]] inline std::string quoted(std::string_view text) {
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
   constexpr size_t kShown = 60;
   return "\"" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…\"" : "\"");
 }
@@ -41,7 +41,7 @@ template <std::integral Number>
 std::string read(const Cell& cell, Number& value) {
   const auto number = whole_number(cell);
   if (!number || !std::in_range<Number>(*number)) {
-    return quoted(text_of(cell)) + " is no whole number from " +
+    return in_quotes(text_of(cell)) + " is no whole number from " +
            std::to_string(std::numeric_limits<Number>::min()) + " to " +
            std::to_string(std::numeric_limits<Number>::max());
   }
@@ -87,7 +87,7 @@ std::string read(const Cell& cell, Enum& value) {
   const std::string text = text_of(cell);
   const auto named = bidder::parse_name<Enum>(text);
   if (!named) {
-    return quoted(text) + " is none of " + bidder::names_of<Enum>();
+    return in_quotes(text) + " is none of " + bidder::names_of<Enum>();
   }
   value = *named;
   return {};
