@@ -192,24 +192,32 @@ void RetrievalPlan::add_radii(const GeoFacts& geo) {
   terms_.push_back(term);
 }
 
-/// Makes a term of the values wanted, each once: how often a request repeats itself costs nothing.
+/// Each value once, when there are more than the catalog has: how often a request repeats itself
+/// costs no more than naming all.
+void RetrievalPlan::bound_wanted(const DimensionIndex& index) {
+  if (wanted_.size() > index.values.size() + 1) {
+    std::ranges::sort(wanted_);
+    wanted_.erase(std::ranges::unique(wanted_).begin(), wanted_.end());
+  }
+}
+
 void RetrievalPlan::add_term(const DimensionIndex& index, Rule rule) {
   if (index.restricts || rule == Rule::kStrict) {
-    if (wanted_.size() > 1) {
-      std::ranges::sort(wanted_);
-      wanted_.erase(std::ranges::unique(wanted_).begin(), wanted_.end());
-    }
-    while (!wanted_.empty() && wanted_.back() == kNoValue) {
-      wanted_.pop_back();
-    }
+    bound_wanted(index);
     Term term{.index = &index, .rule = rule};
     term.include = static_cast<uint32_t>(cursors_.size());
     for (const uint32_t value : wanted_) {
-      push(index.include[value]);
+      if (value != kNoValue) {
+        push(index.include[value]);
+      }
     }
     term.exclude = static_cast<uint32_t>(cursors_.size());
-    for (const uint32_t value : wanted_) {
-      push(index.exclude[value]);
+    if (index.excludes) {
+      for (const uint32_t value : wanted_) {
+        if (value != kNoValue) {
+          push(index.exclude[value]);
+        }
+      }
     }
     term.end = static_cast<uint32_t>(cursors_.size());
     terms_.push_back(term);
@@ -223,8 +231,7 @@ void RetrievalPlan::add_any(Dimension dimension) {
     wanted_.clear();
     return;
   }
-  std::ranges::sort(wanted_);
-  wanted_.erase(std::ranges::unique(wanted_).begin(), wanted_.end());
+  bound_wanted(index);
   Term term{.index = &index, .rule = wanted_.empty() ? Rule::kOpen : Rule::kAny};
   term.include = static_cast<uint32_t>(cursors_.size());
   for (const uint32_t value : wanted_) {

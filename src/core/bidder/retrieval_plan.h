@@ -73,6 +73,7 @@ class RetrievalPlan {
 
   void add_segments(const RequestFacts& facts);
   void add_radii(const GeoFacts& geo);
+  void bound_wanted(const DimensionIndex& index);
   void add_term(const DimensionIndex& index, Rule rule);
   void push(const Posting& posting);
   void apply(const Term& term, size_t first, std::span<uint64_t> bits);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -88,9 +90,26 @@ std::vector<naive::Request> requests(const generate::Users& users) {
   return out;
 }
 
+/// The zones that the rows name, all at UTC.
+std::vector<TimeZone> zones_of(const CatalogRows& rows) {
+  std::set<std::string> names;
+  for (const Advertiser& row : rows.advertisers) {
+    names.insert(row.time_zone);
+  }
+  std::vector<TimeZone> out;
+  for (const std::string& name : names) {
+    out.push_back({.name = name, .changes = {}});
+  }
+  return out;
+}
+
 struct World {
   explicit World(const CatalogRows& from, const generate::Users& users)
-      : rows(from), said(requests(users)), catalog(rows, {}, 1), facts(said.size()) {
+      : rows(from),
+        said(requests(users)),
+        zones(zones_of(from)),
+        catalog(rows, zones, 1),
+        facts(said.size()) {
     base::Rng rng(1);
     RequestWriter writer(rng);
     for (size_t i = 0; i < said.size(); ++i) {
@@ -110,6 +129,7 @@ struct World {
 
   CatalogRows rows;
   std::vector<naive::Request> said;
+  std::vector<TimeZone> zones;
   Catalog catalog;
   std::vector<std::unique_ptr<openrtb::Padded>> texts;
   std::vector<RequestFacts> facts;
@@ -131,7 +151,8 @@ World& honest() {
   return world;
 }
 
-void retrieve(benchmark::State& state, World& world) {
+void retrieve(benchmark::State& state, World& (*make)()) {
+  World& world = make();
   Retrieval retrieval;
   std::vector<Candidate> best(kBest);
   size_t i = 0;
@@ -150,8 +171,9 @@ void retrieve(benchmark::State& state, World& world) {
   state.counters["index_mb"] = static_cast<double>(world.catalog.index().bytes()) / 1e6;
 }
 
-void look_at_every_row(benchmark::State& state, World& world) {
-  const naive::Evaluator evaluator(world.rows, {});
+void look_at_every_row(benchmark::State& state, World& (*make)()) {
+  World& world = make();
+  const naive::Evaluator evaluator(world.rows, world.zones);
   size_t i = 0;
   for (auto _ : state) {
     const naive::Request& request = world.said[i++ % world.said.size()];
@@ -161,7 +183,8 @@ void look_at_every_row(benchmark::State& state, World& world) {
   }
 }
 
-void read_facts(benchmark::State& state, World& world) {
+void read_facts(benchmark::State& state, World& (*make)()) {
+  World& world = make();
   RequestFacts facts;
   std::vector<openrtb::Document> documents(64);
   for (size_t i = 0; i < documents.size(); ++i) {
@@ -176,18 +199,19 @@ void read_facts(benchmark::State& state, World& world) {
   }
 }
 
-void build(benchmark::State& state, World& world) {
+void build(benchmark::State& state, World& (*make)()) {
+  World& world = make();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(Catalog(world.rows, {}, 1));
+    benchmark::DoNotOptimize(Catalog(world.rows, world.zones, 1));
   }
 }
 
-BENCHMARK_CAPTURE(look_at_every_row, w1, parity());
-BENCHMARK_CAPTURE(retrieve, w1, parity());
-BENCHMARK_CAPTURE(retrieve, w1_100k, parity_100k());
-BENCHMARK_CAPTURE(retrieve, w2, honest());
-BENCHMARK_CAPTURE(read_facts, w1, parity());
-BENCHMARK_CAPTURE(build, w1, parity());
+BENCHMARK_CAPTURE(look_at_every_row, w1, parity);
+BENCHMARK_CAPTURE(retrieve, w1, parity);
+BENCHMARK_CAPTURE(retrieve, w1_100k, parity_100k);
+BENCHMARK_CAPTURE(retrieve, w2, honest);
+BENCHMARK_CAPTURE(read_facts, w1, parity);
+BENCHMARK_CAPTURE(build, w1, parity);
 
 }  // namespace
 }  // namespace spillway::bidder
