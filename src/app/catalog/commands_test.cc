@@ -11,6 +11,8 @@
 #include "adapters/postgres_fixture.h"
 #include "app/catalog/catalog_fixture.h"
 #include "app/catalog/json_file.h"
+#include "bidder/caps/keys.h"
+#include "bidder/caps/user.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/model.h"
 
@@ -100,6 +102,16 @@ TEST(CatalogProgram, UsersArePrintedOneALine) {
   EXPECT_EQ(printed.status, 0);
   EXPECT_TRUE(printed.out.starts_with(R"({"id":"99999","segments":[)")) << printed.out;
   EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 2) << printed.out;
+}
+
+TEST(CatalogProgram, UsersArePrintedAsTheCommandsThatTheBiddersRedisTakes) {
+  const auto printed = run_catalog("users w1 --count 1 --redis buyeruid");
+  EXPECT_EQ(printed.status, 0);
+  const std::string key = bidder::caps::segments_key(*bidder::caps::hash_user("buyeruid", "b-1"));
+  EXPECT_TRUE(printed.out.starts_with("*5\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" +
+                                      key + "\r\n$"))
+      << printed.out;
+  EXPECT_TRUE(printed.out.ends_with("\r\n$2\r\nEX\r\n$7\r\n1209600\r\n")) << printed.out;
 }
 
 TEST(CatalogProgram, WrongUsageAndMissingPlacesHaveTheirStatus) {

@@ -1,16 +1,23 @@
 // Catalogs as JSON and CSV files.
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "adapters/catalog_tables.h"
 #include "app/catalog/catalog_fixture.h"
 #include "app/catalog/csv_files.h"
 #include "app/catalog/json_file.h"
 #include "app/catalog/problems.h"
+#include "bidder/catalog.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/model.h"
+#include "bidder/model_text.h"
 
 namespace spillway::app::catalog {
 namespace {
@@ -96,6 +103,42 @@ TEST(JsonCatalog, WhatIsNoCatalogIsNamed) {
                 "c.json: not an object with advertisers, campaigns, line_items, creatives"}));
   ASSERT_EQ(problems_of_json(R"({"campaigns": [)").size(), 1U);
   EXPECT_TRUE(problems_of_json(R"({"campaigns": [)")[0].starts_with("c.json: not JSON near byte "));
+}
+
+/// The page that says how to write a catalog.
+std::string page() {
+  std::ifstream file(SPILLWAY_SOURCE_DIR "/docs/catalog.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CatalogPage, ItsExampleIsACatalogWithoutProblems) {
+  const std::string text = page();
+  const size_t begin = text.find("```json\n");
+  ASSERT_NE(begin, std::string::npos);
+  const size_t from = text.find('{', begin);
+  FileProblems problems;
+  const auto rows = read_json(
+      "page", std::string_view(text).substr(from, text.find("```", from) - from), problems);
+  EXPECT_EQ(problems.kept(), std::vector<std::string>());
+  EXPECT_EQ(rows.creatives.size(), 1U);
+  EXPECT_TRUE(bidder::check_rows(rows, {}).empty());
+}
+
+TEST(CatalogPage, HasEveryColumnAndEveryDimension) {
+  const std::string text = page();
+  adapters::for_each_table([&]<typename Row>(const adapters::Table<Row>& table) {
+    const size_t row = text.find("| `" + std::string(table.name) + "` |");
+    ASSERT_NE(row, std::string::npos) << table.name;
+    const std::string line = text.substr(row, text.find('\n', row) - row);
+    for (const auto& column : table.columns) {
+      EXPECT_NE(line.find("`" + std::string(column.name) + "`"), std::string::npos)
+          << table.name << "." << column.name;
+    }
+  });
+  for (size_t i = 0; i < bidder::kDimensions; ++i) {
+    const auto name = bidder::name_of(static_cast<bidder::Dimension>(i));
+    EXPECT_NE(text.find("`" + std::string(name) + "`"), std::string::npos) << name;
+  }
 }
 
 TEST(CsvCatalog, WhatIsWrittenIsReadBack) {
