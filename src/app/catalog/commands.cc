@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include "app/catalog/progress_bar.h"
 #include "app/catalog/report.h"
 #include "app/catalog/text_file.h"
+#include "bidder/caps/keys.h"
+#include "bidder/caps/user.h"
 #include "bidder/catalog.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
@@ -138,24 +141,66 @@ int generate_catalog(const Options& options, const GenerateOptions& what) {
   return kFine;
 }
 
+namespace {
+
+/// One user as a line of JSON.
+void append_json_line(std::string& out, const std::string& id,
+                      const std::vector<uint32_t>& segments) {
+  out += R"({"id":")" + id + R"(","segments":[)";
+  for (size_t i = 0; i < segments.size(); ++i) {
+    out.append(i == 0 ? "" : ",").append(std::to_string(segments[i]));
+  }
+  out += "]}\n";
+}
+
+void append_bulk(std::string& out, std::string_view text) {
+  out += fmt::format("${}\r\n{}\r\n", text.size(), text);
+}
+
+/// One user as a command that sets his segments for two weeks.
+void append_redis_command(std::string& out, std::string_view source, const std::string& id,
+                          const std::vector<uint32_t>& segments) {
+  constexpr std::string_view kTtlS = "1209600";
+  const auto user = bidder::caps::hash_user(source, id);
+  std::string value;
+  for (const uint32_t segment : segments) {
+    value.append(value.empty() ? "" : "\n").append(std::to_string(segment));
+  }
+  out += "*5\r\n";
+  append_bulk(out, "SET");
+  append_bulk(out, bidder::caps::segments_key(*user));
+  append_bulk(out, value);
+  append_bulk(out, "EX");
+  append_bulk(out, kTtlS);
+}
+
+/// W1's requests carry both of a user's ids: 17 and b-17.
+std::string id_of(const bidder::generate::Users& users, uint64_t user, std::string_view source) {
+  return (source == "buyeruid" ? "b-" : "") + users.id(user);
+}
+
+}  // namespace
+
 int write_users(const Options& options, const UserOptions& what) {
   const auto users = what.workload == "w1" ? bidder::generate::Users::parity(what.seed)
                                            : bidder::generate::Users::honest(what.seed);
   TextStream out(options.to);
   ProgressBar bar;
   std::vector<uint32_t> segments;
-  std::string line;
+  std::string text;
   for (uint64_t i = 0; i < what.count && out.error().empty(); ++i) {
     const uint64_t user = what.first + i;
     if (!users.segments(user, segments)) {
       continue;
     }
-    line = R"({"id":")" + users.id(user) + R"(","segments":[)";
-    for (size_t s = 0; s < segments.size(); ++s) {
-      line.append(s == 0 ? "" : ",").append(std::to_string(segments[s]));
+    text.clear();
+    if (what.redis_source.empty()) {
+      append_json_line(text, users.id(user), segments);
+    } else {
+      append_redis_command(text, what.redis_source, id_of(users, user, what.redis_source),
+                           segments);
     }
-    line += "]}\n";
-    out.write(line);
+    out.write(text);
     bar.show(i + 1, what.count);
   }
   out.end();

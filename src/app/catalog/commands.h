@@ -33,6 +33,9 @@ struct UserOptions {
   uint64_t seed = 0;
   uint64_t first = 1;
   uint64_t count = 0;
+  /// Not empty: as commands of Redis's protocol, under the keys that the bidder reads, of users
+  /// whose ids are of this space ("buyeruid", or the name of an exchange).
+  std::string redis_source;
 };
 
 /// The commands: each returns its exit status, having said what is to be said.

@@ -48,6 +48,7 @@ class CommandLine {
         "  spillway catalog export --from sqlite:catalog.db --to catalog_csv\n"
         "  spillway catalog migrate postgres://spillway@db/catalog\n"
         "  spillway catalog users w1 --count 1000\n"
+        "  spillway catalog users w1 --count 100000 --redis buyeruid | redis-cli --pipe\n"
         "exit: 0 fine, 1 the catalog has problems, 2 wrong usage, 3 a place cannot be read or "
         "written.");
     add_moves();
@@ -136,6 +137,9 @@ class CommandLine {
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     users_->add_option("--first", user_options_.first, "The first id")->default_val(1);
     users_->add_option("--seed", user_options_.seed, "Seed")->default_val(kUserSeed);
+    users_->add_option("--redis", user_options_.redis_source,
+                       "Print Redis commands for redis-cli --pipe instead; the space of the ids: "
+                       "buyeruid, or an exchange's name");
     users_->add_option("--to", options_.to, "File to write; absent: stdout");
   }
 
