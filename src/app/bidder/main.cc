@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "adapters/catalog_source.h"
 #include "app/bidder/bidder_config.h"
@@ -15,6 +16,7 @@
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/serving/listeners.h"
+#include "app/serving/wall_clock.h"
 #include "openrtb/document.h"
 
 namespace spillway::app::bidding {
@@ -26,6 +28,7 @@ struct Options {
   std::string path;
   std::string listen;
   std::string admin;
+  std::string demo_file;
   bool demo = false;
   bool check = false;
   bool json = false;
@@ -82,7 +85,7 @@ int check_config(const BidderConfig& config, const Options& options) {
 int run_with(const Options& options) {
   std::string text;
   if (options.demo) {
-    text = demo_config("sqlite:demo");
+    text = demo_config("sqlite:" + options.demo_file);
   } else {
     auto read = read_config_file(options.path);
     if (!read) {
@@ -106,11 +109,15 @@ int run_with(const Options& options) {
   }
   ServiceParts parts;
   if (options.demo) {
-    parts.catalog = fixed_catalog(demo_catalog());
-    parts.note =
-        "a catalog of three advertisers in a file of its own; users, caps and budgets in "
-        "this process alone: nothing here outlives it";
-    return serve(std::move(config), std::move(parts), options);
+    if (const auto error = write_demo_catalog(config.catalog.address, wall_clock_ms() / 1'000);
+        !error.empty()) {
+      fmt::print(stderr, "spillway bidder: {}\n", error);
+      return kFailed;
+    }
+    parts.is_demo = true;
+    parts.note = fmt::format(
+        "three advertisers in {}; users, caps and budgets in this process alone, no Redis",
+        config.catalog.address);
   }
   auto catalog = adapters::open_catalog(
       config.catalog.address,
@@ -121,7 +128,11 @@ int run_with(const Options& options) {
   }
   parts.config_path = options.path;
   parts.catalog = std::move(*catalog);
-  return serve(std::move(config), std::move(parts), options);
+  const int status = serve(std::move(config), std::move(parts), options);
+  if (options.demo) {
+    (void)std::remove(options.demo_file.c_str());
+  }
+  return status;
 }
 
 int run(int argc, char** argv) {
@@ -142,6 +153,8 @@ int run(int argc, char** argv) {
   auto* const demo = app.add_flag("--demo", options.demo,
                                   "Serve a small catalog from this process alone, on loopback");
   demo->excludes(config);
+  app.add_option("--demo-file", options.demo_file, "Where the demo writes its catalog")
+      ->default_val(fmt::format("/tmp/spillway-bidder-demo-{}.db", ::getpid()));
   app.add_option("--listen", options.listen, "Instead of the configuration's bidder.listen");
   app.add_option("--admin-listen", options.admin, "Instead of its admin.listen");
   app.add_flag("--check-config", options.check, "Say everything that is wrong, and end");

@@ -97,7 +97,7 @@ void write_stages(const MetricSources& sources, MetricsPage& page) {
                  sum(sources, [i](auto& s) -> auto& { return s.pipeline.late[i]; }));
   }
   for (size_t i = 1; i < bidder::kDrops; ++i) {
-    const auto drop = static_cast<bidder::Drop>(i);
+    const auto drop = static_cast<bidder::DropReason>(i);
     page.counter("spillway_bidder_dropped_total", "Candidates dropped, by stage and reason.",
                  {{"stage", to_string(bidder::stage_of(drop))}, {"reason", to_string(drop)}},
                  sum(sources, [i](auto& s) -> auto& { return s.pipeline.drops[i]; }));

@@ -228,8 +228,9 @@ void Service::deploy() {
     return;
   }
   if (!config_->notices.public_url.empty()) {
-    signer_ =
-        std::make_shared<const bidder::NoticeSigner>(config_->notices.public_url, config_->keys);
+    const auto own = "http://" + at_port(config_->listen, server_->port());
+    signer_ = std::make_shared<const bidder::NoticeSigner>(
+        parts_.is_demo ? own : config_->notices.public_url, config_->keys);
   } else {
     signer_.reset();
   }

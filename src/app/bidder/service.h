@@ -36,7 +36,8 @@ namespace spillway::app::bidding {
 struct ServiceParts {
   std::string config_path;  ///< Read again at a reload; empty: there is no file.
   std::unique_ptr<adapters::CatalogSource> catalog;
-  std::string note;  ///< For the first log line: what is not real; empty: all is.
+  bool is_demo = false;  ///< Notices come to this listener, wherever it is.
+  std::string note;      ///< For the first log line: what is not real; empty: all is.
 };
 
 /// The running bidder: workers on threads of their own, the catalog's loader on another, and on the

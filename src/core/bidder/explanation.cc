@@ -27,9 +27,9 @@ std::string_view name_of(SegmentState state) {
 }  // namespace
 
 /// Writes what only a Pipeline's friend can see.
-class Explanation {
+class ExplanationWriter {
  public:
-  explicit Explanation(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  explicit ExplanationWriter(const Pipeline& pipeline) : pipeline_(pipeline) {}
 
   std::string text() {
     out_ += R"({"reason":")";
@@ -116,7 +116,7 @@ class Explanation {
       out_ += R"(,"price":)";
       base::append_micros(out_, contender.price.bid.micros);
     }
-    if (contender.drop != Drop::kNone) {
+    if (contender.drop != DropReason::kNone) {
       member("stage", to_string(stage_of(contender.drop)));
       member("dropped", to_string(contender.drop));
     } else if (pipeline_.reason_ == NoBidReason::kNone) {
@@ -132,6 +132,6 @@ class Explanation {
   std::string out_;
 };
 
-std::string explanation(const Pipeline& pipeline) { return Explanation(pipeline).text(); }
+std::string explanation(const Pipeline& pipeline) { return ExplanationWriter(pipeline).text(); }
 
 }  // namespace spillway::bidder

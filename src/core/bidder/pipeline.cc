@@ -187,7 +187,7 @@ void Pipeline::abandon() {
   }
 }
 
-void Pipeline::drop(Contender& contender, Drop why) {
+void Pipeline::drop(Contender& contender, DropReason why) {
   contender.drop = why;
   stats_.drops[static_cast<size_t>(why)].add();
 }

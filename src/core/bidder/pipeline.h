@@ -124,7 +124,7 @@ struct Ask {
 struct Contender {
   Candidate candidate;
   uint32_t imp = 0;
-  Drop drop = Drop::kNone;
+  DropReason drop = DropReason::kNone;
   std::optional<CapSkip> skipped;
   uint32_t limits = 0;  ///< Where its caps begin,
   uint32_t limit_count = 0;
@@ -193,7 +193,7 @@ class Pipeline {
   [[nodiscard]] const RequestFacts& facts() const { return facts_; }
 
  private:
-  friend class Explanation;
+  friend class ExplanationWriter;
 
   /// A bid in the making: what it holds is given back by release_all() unless it is sent.
   struct Chosen {
@@ -224,7 +224,7 @@ class Pipeline {
   void run(Step step, base::Instant now);
   void settle_time(base::Instant now);
   void end(NoBidReason reason);
-  void drop(Contender& contender, Drop why);
+  void drop(Contender& contender, DropReason why);
 
   // validate, shed, enrich: pipeline_request.cc
   void validate();
@@ -256,10 +256,10 @@ class Pipeline {
   void price();
   void choose_currency();
   void price_one(Contender& contender);
-  [[nodiscard]] Drop deal_problem(const Contender& contender) const;
+  [[nodiscard]] DropReason deal_problem(const Contender& contender) const;
   void choose(base::Instant now);
   void choose_imp(uint32_t imp, base::Instant now);
-  [[nodiscard]] Drop secure(uint32_t contender, base::Instant now);
+  [[nodiscard]] DropReason secure(uint32_t contender, base::Instant now);
   [[nodiscard]] bool begin_next_round();
   [[nodiscard]] NoBidReason why_none() const;
   void build(base::Instant now);

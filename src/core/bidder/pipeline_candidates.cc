@@ -85,7 +85,7 @@ void Pipeline::score() {
         terms.goal, world_.rates->convert(reached, terms.currency, kCommon, base::Rounding::kDown)
                         .value_or(reached));
     if (row == nullptr) {
-      drop(contender, Drop::kOutscored);
+      drop(contender, DropReason::kOutscored);
       continue;
     }
     if (imp != contender.imp) {
@@ -106,12 +106,12 @@ void Pipeline::score() {
 void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
   const auto& terms = world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
   if (!probability) {
-    return drop(contender, Drop::kOutscored);
+    return drop(contender, DropReason::kOutscored);
   }
   contender.probability = *probability;
   const auto value = expected_value(terms, *probability);
   if (!value) {
-    return drop(contender, Drop::kBadScore);
+    return drop(contender, DropReason::kBadScore);
   }
   contender.worth = world_.rates->convert(*value, terms.currency, kCommon, base::Rounding::kDown)
                         .value_or(*value);
@@ -124,7 +124,7 @@ void Pipeline::keep_best() {
     order_.clear();
     size_t end = begin;
     for (; end < contenders_.size() && contenders_[end].imp == imp; ++end) {
-      if (contenders_[end].drop == Drop::kNone) {
+      if (contenders_[end].drop == DropReason::kNone) {
         order_.push_back(static_cast<uint32_t>(end));
       }
     }
@@ -137,7 +137,7 @@ void Pipeline::keep_best() {
                                             : a < b;
                                });
       for (const uint32_t index : std::span(order_).subspan(most)) {
-        drop(contenders_[index], Drop::kOutscored);
+        drop(contenders_[index], DropReason::kOutscored);
       }
     }
     begin = end;

@@ -34,7 +34,7 @@ void Pipeline::choose_currency() {
     return std::ranges::any_of(
         std::span(contenders_).subspan(round_begin_), [&](const Contender& contender) {
           const auto& own = campaign_of(contender).currency;
-          return contender.drop == Drop::kNone &&
+          return contender.drop == DropReason::kNone &&
                  world_.rates->convert({1'000'000}, own, currency, base::Rounding::kDown);
         });
   };
@@ -48,16 +48,16 @@ void Pipeline::price() {
     choose_currency();
   }
   for (auto& contender : std::span(contenders_).subspan(round_begin_)) {
-    if (contender.drop == Drop::kNone) {
+    if (contender.drop == DropReason::kNone) {
       price_one(contender);
     }
   }
 }
 
-Drop Pipeline::deal_problem(const Contender& contender) const {
+DropReason Pipeline::deal_problem(const Contender& contender) const {
   const auto& deal = facts_.imps()[contender.imp].deals[contender.candidate.deal];
   if (!deal.wseat.empty() && std::ranges::find(deal.wseat, exchange().seat) == deal.wseat.end()) {
-    return Drop::kDealSeat;
+    return DropReason::kDealSeat;
   }
   const auto& catalog = *world_.catalog;
   std::string_view domain = catalog.advertiser_of(catalog.items()[contender.candidate.item]).domain;
@@ -65,8 +65,8 @@ Drop Pipeline::deal_problem(const Contender& contender) const {
     return domain == allowed || (domain.ends_with(allowed) && domain.size() > allowed.size() &&
                                  domain[domain.size() - allowed.size() - 1] == '.');
   };
-  return deal.wadomain.empty() || std::ranges::any_of(deal.wadomain, allows) ? Drop::kNone
-                                                                             : Drop::kDealDomain;
+  return deal.wadomain.empty() || std::ranges::any_of(deal.wadomain, allows) ? DropReason::kNone
+                                                                             : DropReason::kDealDomain;
 }
 
 void Pipeline::price_one(Contender& contender) {
@@ -77,7 +77,7 @@ void Pipeline::price_one(Contender& contender) {
                  .at = facts_.at == 1 ? SaleTerms::At::kFirst : SaleTerms::At::kSecond};
   bool floor_known = imp.floor_known;
   if (contender.candidate.deal != Candidate::kNoDeal) {
-    if (const Drop problem = deal_problem(contender); problem != Drop::kNone) {
+    if (const DropReason problem = deal_problem(contender); problem != DropReason::kNone) {
       return drop(contender, problem);
     }
     const auto& deal = imp.deals[contender.candidate.deal];
@@ -91,7 +91,7 @@ void Pipeline::price_one(Contender& contender) {
     }
   }
   if (!floor_known) {
-    return drop(contender, Drop::kNoFloor);
+    return drop(contender, DropReason::kNoFloor);
   }
   const auto& item = world_.catalog->items()[contender.candidate.item];
   const auto price = price_bid(world_.terms[item.campaign], contender.probability, sale,
@@ -102,13 +102,13 @@ void Pipeline::price_one(Contender& contender) {
   }
   switch (price.error()) {
     case PriceErrc::kBadProbability:
-      return drop(contender, Drop::kBadScore);
+      return drop(contender, DropReason::kBadScore);
     case PriceErrc::kWorthless:
-      return drop(contender, Drop::kWorthless);
+      return drop(contender, DropReason::kWorthless);
     case PriceErrc::kNoRate:
-      return drop(contender, Drop::kNoRate);
+      return drop(contender, DropReason::kNoRate);
     case PriceErrc::kBelowFloor:
-      return drop(contender, Drop::kBelowFloor);
+      return drop(contender, DropReason::kBelowFloor);
   }
 }
 
@@ -132,7 +132,7 @@ void Pipeline::choose(base::Instant now) {
 void Pipeline::choose_imp(uint32_t imp, base::Instant now) {
   order_.clear();
   for (auto i = static_cast<uint32_t>(round_begin_); i < contenders_.size(); ++i) {
-    if (contenders_[i].imp == imp && contenders_[i].drop == Drop::kNone) {
+    if (contenders_[i].imp == imp && contenders_[i].drop == DropReason::kNone) {
       order_.push_back(i);
     }
   }
@@ -146,8 +146,8 @@ void Pipeline::choose_imp(uint32_t imp, base::Instant now) {
   });
   for (const uint32_t index : order_) {
     if (slots_[imp].filled) {
-      drop(contenders_[index], Drop::kOutranked);
-    } else if (const Drop why = secure(index, now); why != Drop::kNone) {
+      drop(contenders_[index], DropReason::kOutranked);
+    } else if (const DropReason why = secure(index, now); why != DropReason::kNone) {
       drop(contenders_[index], why);
     } else {
       slots_[imp].filled = true;
@@ -156,7 +156,7 @@ void Pipeline::choose_imp(uint32_t imp, base::Instant now) {
 }
 
 // Takes a contender's places under its caps and its money, or neither.
-Drop Pipeline::secure(uint32_t index, base::Instant now) {
+DropReason Pipeline::secure(uint32_t index, base::Instant now) {
   const auto& contender = contenders_[index];
   Chosen chosen;
   chosen.contender = index;
@@ -165,7 +165,7 @@ Drop Pipeline::secure(uint32_t index, base::Instant now) {
     const auto hold =
         world_.caps->reserve(*user_, limits_of(contender), known_of(contender), start_.unix_s);
     if (!hold) {
-      return hold.error() == caps::CapRefusal::kCapped ? Drop::kCapTaken : Drop::kCapMemory;
+      return hold.error() == caps::CapRefusal::kCapped ? DropReason::kCapTaken : DropReason::kCapMemory;
     }
     chosen.hold = *hold;
     chosen.holds_caps = true;
@@ -174,11 +174,11 @@ Drop Pipeline::secure(uint32_t index, base::Instant now) {
                                          budget_time(contender, now));
   if (!money) {
     give_back(chosen);
-    return Drop::kNoMoney;
+    return DropReason::kNoMoney;
   }
   chosen.money = std::move(*money);
   chosen_.push_back(std::move(chosen));
-  return Drop::kNone;
+  return DropReason::kNone;
 }
 
 bool Pipeline::begin_next_round() {
@@ -260,7 +260,7 @@ bool Pipeline::send_money(base::Instant now) {
       return false;
     }
     give_back(chosen);
-    drop(contenders_[chosen.contender], Drop::kNoMoney);
+    drop(contenders_[chosen.contender], DropReason::kNoMoney);
     return true;
   });
   return !chosen_.empty();

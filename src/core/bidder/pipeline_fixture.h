@@ -26,6 +26,7 @@
 #include "bidder/pricing.h"
 #include "bidder/scoring/model_set.h"
 #include "bidder/stages.h"
+#include "bidder/time_zone.h"
 #include "openrtb/document.h"
 
 namespace spillway::bidder::testing {
@@ -79,8 +80,9 @@ class Rows {
 /// Everything a pipeline needs, and the outside that answers it.
 class Market {
  public:
-  explicit Market(const CatalogRows& rows)
-      : catalog(rows, {}, 1), signer("https://b.example", {{"x", {{"k", std::string(32, 's')}}}}) {
+  explicit Market(const CatalogRows& rows, std::vector<TimeZone> zones = {})
+      : catalog(rows, std::move(zones), 1),
+        signer("https://b.example", {{"x", {{"k", std::string(32, 's')}}}}) {
     std::vector<CampaignBudget> budgets;
     std::vector<PacedCampaign> paced;
     for (const auto& campaign : catalog.campaigns()) {
@@ -162,7 +164,7 @@ class Market {
   base::Rates rates;
   NoticeSigner signer;
   caps::CapTable caps{{.bytes = 1 << 20, .pending_s = 60}};
-  LocalGrant grant{{.accounts = 64, .open_bids = 4096}};
+  LocalGrant grant{{.accounts = 8192, .open_bids = 65536}};
   Pacer pacer{{}};
   Scratch scratch{4096};
   std::function<caps::Segments(const Ask&)> segments;

@@ -21,7 +21,7 @@ void Pipeline::cap(base::Instant now) {
   next_ = Step::kCapped;
   keys_asked_ = keys_.size();
   for (auto& contender : std::span(contenders_).subspan(round_begin_)) {
-    if (contender.drop == Drop::kNone) {
+    if (contender.drop == DropReason::kNone) {
       list_limits(contender);
     }
   }
@@ -71,7 +71,7 @@ void Pipeline::capped() {
     }
   }
   for (auto& contender : std::span(contenders_).subspan(round_begin_)) {
-    if (contender.drop == Drop::kNone && contender.limit_count > 0) {
+    if (contender.drop == DropReason::kNone && contender.limit_count > 0) {
       judge_caps(contender);
     }
   }
@@ -81,18 +81,18 @@ void Pipeline::judge_caps(Contender& contender) {
   const auto limits = limits_of(contender);
   const bool strict = campaign_of(contender).cap_failure == CapFailure::kStrict;
   if (std::ranges::any_of(limits, [](const caps::CapLimit& limit) { return limit.most == 0; })) {
-    return drop(contender, Drop::kCapped);
+    return drop(contender, DropReason::kCapped);
   }
   if (!user_) {
     if (strict) {
-      return drop(contender, Drop::kNoUser);
+      return drop(contender, DropReason::kNoUser);
     }
     contender.skipped = CapSkip::kNoUser;
   } else if (!world_.caps->allows(*user_, limits, known_of(contender), start_.unix_s)) {
-    return drop(contender, Drop::kCapped);
+    return drop(contender, DropReason::kCapped);
   } else if (counts_unread_) {
     if (strict) {
-      return drop(contender, Drop::kCapsUnread);
+      return drop(contender, DropReason::kCapsUnread);
     }
     contender.skipped = CapSkip::kUnread;
   }
@@ -108,7 +108,7 @@ void Pipeline::pace(base::Instant now) {
   next_ = Step::kPrice;
   const uint64_t request = base::hash64(view_.id, start_.bid_key);
   for (auto& contender : std::span(contenders_).subspan(round_begin_)) {
-    if (contender.drop != Drop::kNone) {
+    if (contender.drop != DropReason::kNone) {
       continue;
     }
     const int64_t campaign = campaign_of(contender).id;
@@ -117,16 +117,16 @@ void Pipeline::pace(base::Instant now) {
       case PaceVerdict::kBid:
         break;
       case PaceVerdict::kThrottled:
-        drop(contender, Drop::kThrottled);
+        drop(contender, DropReason::kThrottled);
         break;
       case PaceVerdict::kAhead:
-        drop(contender, Drop::kAhead);
+        drop(contender, DropReason::kAhead);
         break;
       case PaceVerdict::kExhausted:
-        drop(contender, Drop::kExhausted);
+        drop(contender, DropReason::kExhausted);
         break;
       case PaceVerdict::kUnknownCampaign:
-        drop(contender, Drop::kUnknownCampaign);
+        drop(contender, DropReason::kUnknownCampaign);
         break;
     }
   }

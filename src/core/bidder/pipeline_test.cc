@@ -28,7 +28,7 @@ using testing::Market;
 using testing::request;
 using testing::Rows;
 
-uint64_t dropped(const Market& market, Drop why) {
+uint64_t dropped(const Market& market, DropReason why) {
   return market.stats.drops[static_cast<size_t>(why)].value();
 }
 
@@ -49,7 +49,7 @@ TEST(Pipeline, BidsTheDearestOfWhatMatches) {
   EXPECT_EQ(pipeline.bids(), 1U);
   EXPECT_NE(pipeline.body().find(R"("price":3.5,)"), std::string::npos) << pipeline.body();
   EXPECT_NE(pipeline.body().find(R"("cid":"2")"), std::string::npos);
-  EXPECT_EQ(dropped(market, Drop::kOutranked), 1U);
+  EXPECT_EQ(dropped(market, DropReason::kOutranked), 1U);
   EXPECT_EQ(open_bids(market), 1U);
 }
 
@@ -76,7 +76,7 @@ TEST(Pipeline, NeverBidsBelowTheFloor) {
   body.replace(body.find(R"("banner")"), 0, R"("bidfloor":2.000001,)");
   market.run(pipeline, body);
   EXPECT_EQ(pipeline.reason(), NoBidReason::kPriced);
-  EXPECT_EQ(dropped(market, Drop::kBelowFloor), 1U);
+  EXPECT_EQ(dropped(market, DropReason::kBelowFloor), 1U);
   body.replace(body.find("2.000001"), 8, "2.000000");
   market.run(pipeline, body);
   EXPECT_EQ(pipeline.bids(), 1U);
@@ -89,7 +89,7 @@ TEST(Pipeline, TwoImpsNeverTakeTheSameLastPlaceUnderACap) {
   Pipeline pipeline(market.stats);
   market.run(pipeline, request(2));
   EXPECT_EQ(pipeline.bids(), 1U);
-  EXPECT_EQ(dropped(market, Drop::kCapTaken), 1U);
+  EXPECT_EQ(dropped(market, DropReason::kCapTaken), 1U);
 }
 
 TEST(Pipeline, OneLineItemTakesBothImpsWhereItsCapsAllow) {
@@ -129,7 +129,7 @@ TEST(Pipeline, WithoutAUserAStrictCampaignIsSilentAndAnOpenOneCounts) {
   market.run(pipeline, request(1, "", R"("id":"")"));
   ASSERT_EQ(pipeline.bids(), 1U);
   EXPECT_NE(pipeline.body().find(R"("cid":"2")"), std::string::npos);
-  EXPECT_EQ(dropped(market, Drop::kNoUser), 1U);
+  EXPECT_EQ(dropped(market, DropReason::kNoUser), 1U);
   EXPECT_EQ(market.stats.caps_skipped[static_cast<size_t>(CapSkip::kNoUser)].value(), 1U);
 }
 
@@ -180,7 +180,7 @@ TEST(Pipeline, UnreadCountsSilenceTheStrictAndAreCountedForTheOpen) {
   Pipeline pipeline(market.stats);
   market.run(pipeline, request());
   EXPECT_NE(pipeline.body().find(R"("cid":"2")"), std::string::npos);
-  EXPECT_EQ(dropped(market, Drop::kCapsUnread), 1U);
+  EXPECT_EQ(dropped(market, DropReason::kCapsUnread), 1U);
   EXPECT_EQ(market.stats.caps_unread.value(), 1U);
   EXPECT_EQ(market.stats.caps_skipped[static_cast<size_t>(CapSkip::kUnread)].value(), 1U);
 }

@@ -12,7 +12,7 @@ std::string_view to_string(Stage stage) {
   return kNames.at(static_cast<size_t>(stage));
 }
 
-std::string_view to_string(Drop drop) {
+std::string_view to_string(DropReason drop) {
   constexpr std::array<std::string_view, kDrops> kNames{
       "none",        "bad_score", "outscored",   "capped",     "caps_unread",
       "no_user",     "throttled", "ahead",       "exhausted",  "unknown_campaign",
@@ -21,17 +21,17 @@ std::string_view to_string(Drop drop) {
   return kNames.at(static_cast<size_t>(drop));
 }
 
-Stage stage_of(Drop drop) {
-  if (drop <= Drop::kOutscored) {
+Stage stage_of(DropReason drop) {
+  if (drop <= DropReason::kOutscored) {
     return Stage::kScore;
   }
-  if (drop <= Drop::kNoUser) {
+  if (drop <= DropReason::kNoUser) {
     return Stage::kCap;
   }
-  if (drop <= Drop::kUnknownCampaign) {
+  if (drop <= DropReason::kUnknownCampaign) {
     return Stage::kPace;
   }
-  return drop <= Drop::kBelowFloor ? Stage::kPrice : Stage::kChoose;
+  return drop <= DropReason::kBelowFloor ? Stage::kPrice : Stage::kChoose;
 }
 
 std::string_view to_string(NoBidReason reason) {

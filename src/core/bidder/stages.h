@@ -31,7 +31,7 @@ inline constexpr size_t kStages = 10;
 [[nodiscard]] std::string_view to_string(Stage stage);
 
 /// Why a candidate that was retrieved is not in the answer.
-enum class Drop : uint8_t {
+enum class DropReason : uint8_t {
   kNone,
   // score
   kBadScore,   ///< The model gave no probability.
@@ -61,8 +61,8 @@ enum class Drop : uint8_t {
 
 inline constexpr size_t kDrops = 20;
 
-[[nodiscard]] std::string_view to_string(Drop drop);
-[[nodiscard]] Stage stage_of(Drop drop);
+[[nodiscard]] std::string_view to_string(DropReason drop);
+[[nodiscard]] Stage stage_of(DropReason drop);
 
 /// Why a request has no bid at all.
 enum class NoBidReason : uint8_t {
