@@ -256,7 +256,6 @@ class Pipeline {
   void price();
   void choose_currency();
   void price_one(Contender& contender);
-  [[nodiscard]] DropReason deal_problem(const Contender& contender) const;
   void choose(base::Instant now);
   void choose_imp(uint32_t imp, base::Instant now);
   [[nodiscard]] DropReason secure(uint32_t contender, base::Instant now);

@@ -54,21 +54,6 @@ void Pipeline::price() {
   }
 }
 
-DropReason Pipeline::deal_problem(const Contender& contender) const {
-  const auto& deal = facts_.imps()[contender.imp].deals[contender.candidate.deal];
-  if (!deal.wseat.empty() && std::ranges::find(deal.wseat, exchange().seat) == deal.wseat.end()) {
-    return DropReason::kDealSeat;
-  }
-  const auto& catalog = *world_.catalog;
-  std::string_view domain = catalog.advertiser_of(catalog.items()[contender.candidate.item]).domain;
-  const auto allows = [domain](std::string_view allowed) {
-    return domain == allowed || (domain.ends_with(allowed) && domain.size() > allowed.size() &&
-                                 domain[domain.size() - allowed.size() - 1] == '.');
-  };
-  return deal.wadomain.empty() || std::ranges::any_of(deal.wadomain, allows) ? DropReason::kNone
-                                                                             : DropReason::kDealDomain;
-}
-
 void Pipeline::price_one(Contender& contender) {
   const auto& imp = facts_.imps()[contender.imp];
   SaleTerms sale{.floor = imp.floor,
@@ -77,9 +62,6 @@ void Pipeline::price_one(Contender& contender) {
                  .at = facts_.at == 1 ? SaleTerms::At::kFirst : SaleTerms::At::kSecond};
   bool floor_known = imp.floor_known;
   if (contender.candidate.deal != Candidate::kNoDeal) {
-    if (const DropReason problem = deal_problem(contender); problem != DropReason::kNone) {
-      return drop(contender, problem);
-    }
     const auto& deal = imp.deals[contender.candidate.deal];
     if (deal.floor_given) {
       sale.floor = deal.floor;
@@ -165,7 +147,8 @@ DropReason Pipeline::secure(uint32_t index, base::Instant now) {
     const auto hold =
         world_.caps->reserve(*user_, limits_of(contender), known_of(contender), start_.unix_s);
     if (!hold) {
-      return hold.error() == caps::CapRefusal::kCapped ? DropReason::kCapTaken : DropReason::kCapMemory;
+      return hold.error() == caps::CapRefusal::kCapped ? DropReason::kCapTaken
+                                                       : DropReason::kCapMemory;
     }
     chosen.hold = *hold;
     chosen.holds_caps = true;

@@ -14,10 +14,9 @@ std::string_view to_string(Stage stage) {
 
 std::string_view to_string(DropReason drop) {
   constexpr std::array<std::string_view, kDrops> kNames{
-      "none",        "bad_score", "outscored",   "capped",     "caps_unread",
-      "no_user",     "throttled", "ahead",       "exhausted",  "unknown_campaign",
-      "no_floor",    "deal_seat", "deal_domain", "worthless",  "no_rate",
-      "below_floor", "outranked", "cap_taken",   "cap_memory", "no_money"};
+      "none",      "bad_score",   "outscored", "capped",           "caps_unread", "no_user",
+      "throttled", "ahead",       "exhausted", "unknown_campaign", "no_floor",    "worthless",
+      "no_rate",   "below_floor", "outranked", "cap_taken",        "cap_memory",  "no_money"};
   return kNames.at(static_cast<size_t>(drop));
 }
 

@@ -46,9 +46,7 @@ enum class DropReason : uint8_t {
   kExhausted,
   kUnknownCampaign,  ///< The grant has no account of it.
   // price
-  kNoFloor,     ///< There is a floor that cannot be read.
-  kDealSeat,    ///< The deal is not open to our seat.
-  kDealDomain,  ///< Nor to the advertiser.
+  kNoFloor,  ///< There is a floor that cannot be read.
   kWorthless,
   kNoRate,
   kBelowFloor,
@@ -59,7 +57,7 @@ enum class DropReason : uint8_t {
   kNoMoney,    ///< The grant refused the reservation.
 };
 
-inline constexpr size_t kDrops = 20;
+inline constexpr size_t kDrops = 18;
 
 [[nodiscard]] std::string_view to_string(DropReason drop);
 [[nodiscard]] Stage stage_of(DropReason drop);
