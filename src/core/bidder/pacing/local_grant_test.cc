@@ -1,7 +1,11 @@
 #include "bidder/pacing/local_grant.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -414,6 +418,45 @@ TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
   EXPECT_LE(balance.spent.nanos, kDaily);
   EXPECT_GT(balance.spent.nanos, kDaily - 50);
   EXPECT_EQ(bench.grant.counts().open_bids, 0U);
+}
+
+TEST(LocalGrant, MoneyIsNotLostWhileCampaignsComeAndGoUnderWorkers) {
+  constexpr int64_t kDaily = 1'000'000;
+  LocalGrant grant({.accounts = 8, .open_bids = 4096});
+  std::vector<CampaignBudget> budgets;
+  for (int64_t id = 1; id <= 8; ++id) {
+    budgets.push_back({id, {kDaily}, {}});
+  }
+  EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
+  std::atomic<int64_t> paid{0};
+  std::vector<std::jthread> threads;
+  for (uint64_t thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&, thread] {
+      base::Rng rng(thread);
+      for (uint64_t i = 0; i < 30'000; ++i) {
+        const uint64_t key = thread << 32 | i;
+        const auto campaign = static_cast<int64_t>(1 + rng.below(8));
+        auto held = grant.try_reserve(campaign, {10}, at(kNoon));
+        if (held && held->submit(key, at(kNoon).now) && rng.below(3) == 0) {
+          paid += grant.settle(key, {4}) == SettleOutcome::kSettled ? 4 : 0;
+        }
+      }
+    });
+  }
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(grant.refresh(std::span(budgets).first(4), kNoon), 0U);
+    EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
+    grant.expire(at(0, 60 + i).now);
+  }
+  threads.clear();
+  grant.expire(at(0, 10'000).now, 1'000'000);
+  int64_t spent = 0;
+  for (int64_t id = 1; id <= 8; ++id) {
+    const Balance balance = grant.balance(id, at(kNoon));
+    EXPECT_EQ(balance.open.nanos, 0);
+    spent += balance.spent.nanos;
+  }
+  EXPECT_EQ(spent, paid.load());
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -103,7 +105,8 @@ TEST(DayCurve, RunsFromNothingToAllAndNeverFalls) {
     EXPECT_EQ(curve.spent_by(0), 0);
     EXPECT_NEAR(curve.spent_by(1), 1, 1e-12);
     double before = 0;
-    for (double x = -0.1; x < 1.1; x += 0.001) {
+    for (int i = -100; i < 1100; ++i) {
+      const double x = i / 1000.0;
       EXPECT_GE(curve.spent_by(x), before);
       before = curve.spent_by(x);
     }
