@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "base/rates.h"
 #include "base/rng.h"
+#include "bidder/model.h"
 #include "bidder/pricing.h"
 
 namespace spillway::bidder {
@@ -36,22 +37,22 @@ void price_all(benchmark::State& state, const SaleTerms& sale, const Shading& sh
   }
 }
 
-void BM_Price(benchmark::State& state) { price_all(state, {.floor = {1'000'000}}, {}); }
+void price(benchmark::State& state) { price_all(state, {.floor = {1'000'000}}, {}); }
 
-BENCHMARK(BM_Price);
+BENCHMARK(price);
 
-void BM_PriceShaded(benchmark::State& state) {
+void price_shaded(benchmark::State& state) {
   const SurplusShade shade{.keep_ratio = 0.8};
   price_all(state, {.floor = {1'000'000}, .at = SaleTerms::At::kFirst}, shade.hook());
 }
 
-BENCHMARK(BM_PriceShaded);
+BENCHMARK(price_shaded);
 
-void BM_PriceInAnotherCurrency(benchmark::State& state) {
+void price_in_another_currency(benchmark::State& state) {
   price_all(state, {.floor = {1'000'000}, .floor_currency = {}, .currency = {{'E', 'U', 'R'}}}, {});
 }
 
-BENCHMARK(BM_PriceInAnotherCurrency);
+BENCHMARK(price_in_another_currency);
 
 }  // namespace
 }  // namespace spillway::bidder

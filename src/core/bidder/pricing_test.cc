@@ -213,16 +213,18 @@ TEST(Pricing, ForAnyTermsTheBidIsFromTheFloorToTheMaximumAndTheHoldCoversIt) {
       continue;
     }
     ++priced;
+    const auto expected = expected_value(terms, probability);
     const auto most =
         rates.convert(terms.most, terms.currency, sale.currency, base::Rounding::kDown);
     const auto floor =
         rates.convert(sale.floor, sale.floor_currency, sale.currency, base::Rounding::kUp);
+    ASSERT_TRUE(floor && expected);
     ASSERT_GE(price->bid, *floor);
     ASSERT_TRUE(!most || price->bid <= *most);
     ASSERT_LE(price->bid, price->value);
     ASSERT_GT(price->bid.micros, 0);
     // The advertiser never pays more than the impression is worth to it.
-    ASSERT_LE(price->hold, base::cost_of(*expected_value(terms, probability)));
+    ASSERT_LE(price->hold, base::cost_of(*expected));
     const Cpm cleared{
         static_cast<int64_t>(rng.below(static_cast<uint64_t>(price->bid.micros) + 1))};
     const auto charge = charge_of(terms, cleared, sale.currency, rates);

@@ -14,7 +14,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/assert.h"
 #include "base/money.h"
 #include "base/result.h"
 #include "base/time.h"

@@ -1,8 +1,9 @@
 #include "bidder/pacing/local_grant.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <thread>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,43 +13,10 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "bidder/pacing/grant.h"
+#include "bidder/pacing/one_campaign_test.h"
 
 namespace spillway::bidder {
 namespace {
-
-using base::Money;
-using std::chrono::seconds;
-
-constexpr int64_t kCampaign = 7;
-constexpr int64_t kDayS = 86'400;
-constexpr int64_t kNoon = 20'000 * kDayS + kDayS / 2;
-
-constexpr BudgetTime at(int64_t local_s, int64_t now_s = 0) {
-  return {base::Instant(seconds(now_s)), local_s};
-}
-
-struct Bench {
-  explicit Bench(int64_t daily, int64_t lifetime = 0) : grant({.accounts = 16, .open_bids = 4096}) {
-    refresh(daily, lifetime);
-  }
-
-  void refresh(int64_t daily, int64_t lifetime = 0, int64_t now_unix_s = kNoon) {
-    const CampaignBudget budget{kCampaign, {daily}, {lifetime}};
-    EXPECT_EQ(grant.refresh({&budget, 1}, now_unix_s), 0U);
-  }
-
-  // Reserves and submits; whether it could.
-  bool bid(uint64_t key, int64_t amount, const BudgetTime& when = at(kNoon)) {
-    auto reservation = grant.try_reserve(kCampaign, {amount}, when);
-    return reservation && reservation->submit(key, when.now);
-  }
-
-  [[nodiscard]] Balance today(const BudgetTime& when = at(kNoon)) const {
-    return grant.balance(kCampaign, when);
-  }
-
-  LocalGrant grant;
-};
 
 void expect_balance(const Balance& balance, int64_t spent, int64_t open, int64_t available) {
   EXPECT_EQ(balance.spent.nanos, spent);
@@ -306,114 +274,6 @@ TEST(LocalGrant, SpendSurvivesARestartThatHandsItOver) {
   next.grant.restore(spent);
   expect_balance(next.today(), 60, 0, 40);
   EXPECT_EQ(next.grant.spent().front().ever.nanos, 60);
-}
-
-// The same money kept by hand: a campaign's days, each a pair of numbers.
-struct ByHand {
-  struct Bid {
-    uint64_t key;
-    int64_t day;
-    int64_t amount;
-    int64_t until_s;
-  };
-
-  int64_t spent[8] = {};
-  int64_t open[8] = {};
-  std::vector<Bid> bids;
-};
-
-TEST(LocalGrant, BudgetIsSpentPlusOpenPlusAvailableAfterEachOfAMillionRandomSteps) {
-  constexpr int64_t kDaily = 1'000;
-  constexpr int64_t kFirstDay = 20'000;
-  Bench bench(kDaily);
-  ByHand hand;
-  base::Rng rng(5);
-  uint64_t next_key = 1;
-  int64_t now_s = 0;
-  for (int i = 0; i < 1'000'000; ++i) {
-    now_s += static_cast<int64_t>(rng.below(2));
-    const auto day = std::min<int64_t>(7, i / 125'000);
-    const BudgetTime when = at((kFirstDay + day) * kDayS + 100, now_s);
-    std::erase_if(hand.bids, [&](const ByHand::Bid& bid) {
-      const bool over = bid.until_s <= now_s;
-      hand.open[bid.day] -= over ? bid.amount : 0;
-      return over;
-    });
-    bench.grant.expire(when.now);
-    const uint64_t what = rng.below(8);
-    if (what < 4) {
-      const int64_t amount = 1 + static_cast<int64_t>(rng.below(120));
-      auto reservation = bench.grant.try_reserve(kCampaign, {amount}, when);
-      ASSERT_EQ(reservation.has_value(), hand.spent[day] + hand.open[day] + amount <= kDaily);
-      if (reservation && what < 3) {
-        ASSERT_TRUE(reservation->submit(next_key, when.now));
-        hand.open[day] += amount;
-        hand.bids.push_back({next_key++, day, amount, now_s + 120});
-      }
-    } else if (what < 7 && !hand.bids.empty()) {
-      const size_t which = rng.below(hand.bids.size());
-      const ByHand::Bid bid = hand.bids[which];
-      hand.bids.erase(hand.bids.begin() + static_cast<std::ptrdiff_t>(which));
-      hand.open[bid.day] -= bid.amount;
-      if (what == 4 && rng.below(20) == 0) {
-        const int64_t paid = static_cast<int64_t>(rng.below(static_cast<uint64_t>(bid.amount) + 1));
-        ASSERT_EQ(bench.grant.settle(bid.key, {paid}), SettleOutcome::kSettled);
-        hand.spent[bid.day] += paid;
-      } else {
-        ASSERT_EQ(bench.grant.lose(bid.key), SettleOutcome::kSettled);
-      }
-      ASSERT_EQ(bench.grant.settle(bid.key, {1}) == SettleOutcome::kSettled, false);
-    } else if (rng.below(100) == 0) {
-      bench.refresh(kDaily, 0, when.local_s);
-    }
-    // Late wins of the line above may have spent more: take what the grant says, within bounds.
-    const Balance balance = bench.today(when);
-    ASSERT_EQ(balance.open.nanos, hand.open[day]);
-    ASSERT_GE(balance.spent.nanos, hand.spent[day]);
-    hand.spent[day] = balance.spent.nanos;
-    ASSERT_EQ(balance.budget.nanos, kDaily);
-    ASSERT_EQ(balance.spent.nanos + balance.open.nanos + balance.available.nanos, kDaily);
-    ASSERT_GE(balance.available.nanos, 0);
-  }
-}
-
-TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
-  constexpr int kThreads = 4;
-  constexpr int64_t kDaily = 100'000;
-  Bench bench(kDaily);
-  std::vector<std::jthread> threads;
-  for (uint64_t thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([&bench, thread] {
-      base::Rng rng(thread);
-      for (uint64_t i = 0; i < 50'000; ++i) {
-        const uint64_t key = thread << 32 | i;
-        auto reservation = bench.grant.try_reserve(
-            kCampaign, {1 + static_cast<int64_t>(rng.below(50))}, at(kNoon));
-        if (!reservation || rng.below(4) == 0) {
-          continue;
-        }
-        const Money amount = reservation->amount();
-        if (!reservation->submit(key, at(kNoon).now)) {
-          continue;
-        }
-        if (rng.below(10) == 0) {
-          bench.grant.settle(key, amount);
-        } else {
-          bench.grant.lose(key);
-        }
-        const Balance balance = bench.today();
-        EXPECT_EQ(balance.budget.nanos,
-                  balance.spent.nanos + balance.open.nanos + balance.available.nanos);
-        EXPECT_GE(balance.available.nanos, 0);
-      }
-    });
-  }
-  threads.clear();
-  const Balance balance = bench.today();
-  EXPECT_EQ(balance.open.nanos, 0);
-  EXPECT_LE(balance.spent.nanos, kDaily);
-  EXPECT_GT(balance.spent.nanos, kDaily - 50);
-  EXPECT_EQ(bench.grant.counts().open_bids, 0U);
 }
 
 }  // namespace

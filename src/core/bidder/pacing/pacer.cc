@@ -41,7 +41,7 @@ std::string_view to_string(PaceVerdict verdict) {
 }
 
 DayCurve DayCurve::even() {
-  std::array<double, 24> weights;
+  std::array<double, 24> weights{};
   weights.fill(1);
   return of_weights(weights);
 }

@@ -3,10 +3,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,64 +38,82 @@ struct VirtualDay {
   double chances_per_s = 5;
   std::array<double, 24> traffic = {};
   int64_t begin_s = 0;
-  PacerSettings settings = {};
   size_t workers = 1;
+};
 
-  std::vector<double> spent_by_hour;  ///< Share of the budget, at the end of each hour.
-
-  void run(uint64_t seed) {
-    LocalGrant grant({.accounts = 4, .open_bids = 65'536});
-    const CampaignBudget budget{kCampaign, {daily}, {}};
-    ASSERT_EQ(grant.refresh({&budget, 1}, kMidnight), 0U);
-    const PacedCampaign paced{kCampaign, pacing};
-    std::vector<Pacer> pacers(workers, Pacer(settings));
-    for (Pacer& pacer : pacers) {
+class Simulation {
+ public:
+  explicit Simulation(const VirtualDay& day, uint64_t seed)
+      : day_(day), amount_(day.daily / 2'000), rng_(seed), pacers_(day.workers, Pacer({})) {
+    const CampaignBudget budget{kCampaign, {day.daily}, {}};
+    EXPECT_EQ(grant_.refresh({&budget, 1}, kMidnight), 0U);
+    const PacedCampaign paced{kCampaign, day.pacing};
+    for (Pacer& pacer : pacers_) {
       pacer.refresh({&paced, 1});
     }
-    base::Rng rng(seed);
-    const double mean = mean_of(traffic);
-    const int64_t amount = daily / 2'000;
-    std::queue<std::pair<int64_t, uint64_t>> notices;
-    uint64_t key = 0;
+  }
+
+  /// Share of the budget spent at the end of each hour.
+  std::vector<double> run() {
     constexpr int64_t kStepMs = 100;
-    for (int64_t ms = begin_s * 1000; ms < kDayS * 1000; ms += kStepMs) {
+    constexpr int64_t kHourMs = 3'600'000;
+    std::vector<double> spent_by_hour;
+    for (int64_t ms = day_.begin_s * 1000; ms < kDayS * 1000; ms += kStepMs) {
       const BudgetTime at{base::Instant(milliseconds(ms)), kMidnight + ms / 1000};
-      for (; !notices.empty() && notices.front().first <= ms; notices.pop()) {
-        const bool won = rng.below(10) == 0;
-        if (won) {
-          grant.settle(notices.front().second, {amount / 2});
-        } else {
-          grant.lose(notices.front().second);
-        }
+      take_notices(ms);
+      const double rate = chances_per_s(static_cast<size_t>(ms / kHourMs));
+      if (rng_.uniform() < rate * kStepMs / 1000) {
+        chance(ms, at);
       }
-      const auto hour = static_cast<size_t>(ms / 3'600'000);
-      const double here = mean > 0 ? traffic[hour] / mean : 1;
-      if (rng.uniform() < chances_per_s * here * kStepMs / 1000) {
-        Pacer& pacer = pacers[rng.below(workers)];
-        if (pacer.admit(kCampaign, grant, at, rng.next()) == PaceVerdict::kBid) {
-          if (auto held = grant.try_reserve(kCampaign, {amount}, at)) {
-            ASSERT_TRUE(held->submit(++key, at.now));
-            notices.emplace(ms + 2'000, key);
-          }
-        }
-      }
-      if ((ms + kStepMs) % 3'600'000 == 0) {
-        const Balance balance = grant.balance(kCampaign, at);
-        ASSERT_LE(balance.spent.nanos + balance.open.nanos, daily);
+      if ((ms + kStepMs) % kHourMs == 0) {
+        const Balance balance = grant_.balance(kCampaign, at);
+        EXPECT_LE(balance.spent.nanos + balance.open.nanos, day_.daily);
         spent_by_hour.push_back(static_cast<double>(balance.spent.nanos) /
-                                static_cast<double>(daily));
+                                static_cast<double>(day_.daily));
+      }
+    }
+    return spent_by_hour;
+  }
+
+ private:
+  [[nodiscard]] double chances_per_s(size_t hour) const {
+    const double sum = std::accumulate(day_.traffic.begin(), day_.traffic.end(), 0.0);
+    return sum > 0 ? day_.chances_per_s * day_.traffic[hour] * 24 / sum : day_.chances_per_s;
+  }
+
+  void take_notices(int64_t ms) {
+    for (; !notices_.empty() && notices_.front().first <= ms; notices_.pop()) {
+      if (rng_.below(10) == 0) {
+        grant_.settle(notices_.front().second, {amount_ / 2});
+      } else {
+        grant_.lose(notices_.front().second);
       }
     }
   }
 
-  static double mean_of(const std::array<double, 24>& weights) {
-    double sum = 0;
-    for (const double weight : weights) {
-      sum += weight;
+  void chance(int64_t ms, const BudgetTime& at) {
+    Pacer& pacer = pacers_[rng_.below(pacers_.size())];
+    if (pacer.admit(kCampaign, grant_, at, rng_.next()) != PaceVerdict::kBid) {
+      return;
     }
-    return sum / 24;
+    auto held = grant_.try_reserve(kCampaign, {amount_}, at);
+    if (held && held->submit(++key_, at.now)) {
+      notices_.emplace(ms + 2'000, key_);
+    }
   }
+
+  VirtualDay day_;
+  int64_t amount_;
+  base::Rng rng_;
+  LocalGrant grant_{{.accounts = 4, .open_bids = 65'536}};
+  std::vector<Pacer> pacers_;
+  std::queue<std::pair<int64_t, uint64_t>> notices_;
+  uint64_t key_ = 0;
 };
+
+std::vector<double> spent_by_hour(const VirtualDay& day, uint64_t seed) {
+  return Simulation(day, seed).run();
+}
 
 TEST(DayCurve, RunsFromNothingToAllAndNeverFalls) {
   std::array<double, 24> some{};
@@ -103,7 +124,8 @@ TEST(DayCurve, RunsFromNothingToAllAndNeverFalls) {
     EXPECT_EQ(curve.spent_by(0), 0);
     EXPECT_NEAR(curve.spent_by(1), 1, 1e-12);
     double before = 0;
-    for (double x = -0.1; x < 1.1; x += 0.001) {
+    for (int i = -100; i < 1100; ++i) {
+      const double x = i / 1000.0;
       EXPECT_GE(curve.spent_by(x), before);
       before = curve.spent_by(x);
     }
@@ -113,12 +135,12 @@ TEST(DayCurve, RunsFromNothingToAllAndNeverFalls) {
 }
 
 TEST(Pacer, EvenPacingSpendsTheBudgetByTheHour) {
-  VirtualDay day;
-  day.run(1);
+  const VirtualDay day;
+  const auto spent = spent_by_hour(day, 1);
   for (size_t hour = 0; hour < 24; ++hour) {
-    EXPECT_NEAR(day.spent_by_hour[hour], static_cast<double>(hour + 1) / 24, 0.03) << hour;
+    EXPECT_NEAR(spent[hour], static_cast<double>(hour + 1) / 24, 0.03) << hour;
   }
-  EXPECT_GT(day.spent_by_hour.back(), 0.97);
+  EXPECT_GT(spent.back(), 0.97);
 }
 
 TEST(Pacer, EvenPacingHoldsWhileTrafficSwings) {
@@ -127,56 +149,56 @@ TEST(Pacer, EvenPacingHoldsWhileTrafficSwings) {
     day.traffic[hour] = 1 + 0.6 * std::sin(static_cast<double>(hour) / 24 * 2 * 3.14159);
   }
   day.chances_per_s = 6;
-  day.run(2);
+  const auto spent = spent_by_hour(day, 2);
   for (size_t hour = 0; hour < 24; ++hour) {
-    EXPECT_NEAR(day.spent_by_hour[hour], static_cast<double>(hour + 1) / 24, 0.04) << hour;
+    EXPECT_NEAR(spent[hour], static_cast<double>(hour + 1) / 24, 0.04) << hour;
   }
-  EXPECT_GT(day.spent_by_hour.back(), 0.97);
+  EXPECT_GT(spent.back(), 0.97);
 }
 
 TEST(Pacer, FrontLoadedPacingFollowsItsCurve) {
   VirtualDay day;
   day.pacing = Pacing::kFrontLoaded;
-  day.run(3);
+  const auto spent = spent_by_hour(day, 3);
   const DayCurve curve = DayCurve::front_loaded();
   for (size_t hour = 0; hour < 24; ++hour) {
-    EXPECT_NEAR(day.spent_by_hour[hour], curve.spent_by(static_cast<double>(hour + 1) / 24), 0.03);
+    EXPECT_NEAR(spent[hour], curve.spent_by(static_cast<double>(hour + 1) / 24), 0.03);
   }
 }
 
 TEST(Pacer, AsSoonAsPossibleSpendsItAllAtOnceAndNoMore) {
   VirtualDay day;
   day.pacing = Pacing::kAsap;
-  day.run(4);
-  EXPECT_GT(day.spent_by_hour[5], 0.99);
-  EXPECT_LE(day.spent_by_hour.back(), 1);
+  const auto spent = spent_by_hour(day, 4);
+  EXPECT_GT(spent[5], 0.99);
+  EXPECT_LE(spent.back(), 1);
 }
 
 TEST(Pacer, ACampaignThatBeginsAtNoonSpreadsItsBudgetOverTheAfternoon) {
   VirtualDay day;
   day.begin_s = kDayS / 2;
-  day.run(5);
+  const auto spent = spent_by_hour(day, 5);
   for (size_t hour = 0; hour < 12; ++hour) {
-    EXPECT_NEAR(day.spent_by_hour[hour], static_cast<double>(hour + 1) / 12, 0.06) << hour;
+    EXPECT_NEAR(spent[hour], static_cast<double>(hour + 1) / 12, 0.06) << hour;
   }
 }
 
 TEST(Pacer, WorkersThatNeverSpeakToEachOtherKeepThePaceTogether) {
   VirtualDay day;
   day.workers = 4;
-  day.run(6);
+  const auto spent = spent_by_hour(day, 6);
   for (size_t hour = 0; hour < 24; ++hour) {
-    EXPECT_NEAR(day.spent_by_hour[hour], static_cast<double>(hour + 1) / 24, 0.03) << hour;
+    EXPECT_NEAR(spent[hour], static_cast<double>(hour + 1) / 24, 0.03) << hour;
   }
-  EXPECT_GT(day.spent_by_hour.back(), 0.97);
+  EXPECT_GT(spent.back(), 0.97);
 }
 
 TEST(Pacer, TooLittleTrafficIsTakenWhole) {
   VirtualDay day;
   day.chances_per_s = 0.2;  // Enough for a third of the budget.
-  day.run(7);
+  const auto spent = spent_by_hour(day, 7);
   const double possible = 0.2 * kDayS * 0.1 / 4'000;
-  EXPECT_NEAR(day.spent_by_hour.back(), possible, 0.05);
+  EXPECT_NEAR(spent.back(), possible, 0.05);
 }
 
 TEST(Pacer, WhatIsAheadOfTheCurveStops) {

@@ -1,9 +1,9 @@
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "base/money.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "bidder/model.h"
@@ -30,7 +30,7 @@ LocalGrant& shared_grant() {
 }
 
 // Reserve, submit and settle: all that one won bid costs. With two threads on one table.
-void BM_ReserveSubmitSettle(benchmark::State& state) {
+void reserve_submit_settle(benchmark::State& state) {
   LocalGrant& grant = shared_grant();
   base::Rng rng(static_cast<uint64_t>(state.thread_index()));
   const BudgetTime at{base::Instant(), 1'000'000};
@@ -44,9 +44,9 @@ void BM_ReserveSubmitSettle(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_ReserveSubmitSettle)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(reserve_submit_settle)->Threads(1)->Threads(2)->UseRealTime();
 
-void BM_ReserveAndCancel(benchmark::State& state) {
+void reserve_and_cancel(benchmark::State& state) {
   LocalGrant& grant = shared_grant();
   base::Rng rng(static_cast<uint64_t>(state.thread_index()));
   for (auto _ : state) {
@@ -56,10 +56,10 @@ void BM_ReserveAndCancel(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_ReserveAndCancel)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(reserve_and_cancel)->Threads(1)->Threads(2)->UseRealTime();
 
 // Twenty candidates of one request, among 100,000 campaigns.
-void BM_AdmitTwenty(benchmark::State& state) {
+void admit_twenty(benchmark::State& state) {
   const LocalGrant& grant = shared_grant();
   Pacer pacer({});
   std::vector<PacedCampaign> paced;
@@ -78,7 +78,7 @@ void BM_AdmitTwenty(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_AdmitTwenty);
+BENCHMARK(admit_twenty);
 
 }  // namespace
 }  // namespace spillway::bidder

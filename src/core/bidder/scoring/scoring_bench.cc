@@ -32,7 +32,7 @@ TreeModel ours() {
   return read_xgboost(*document, "")->trees;
 }
 
-void BM_TreesOfABatchOf40(benchmark::State& state) {
+void trees_of_a_batch_of40(benchmark::State& state) {
   const TreeModel model = ours();
   const TrainedRows rows = random_rows(kBatch, kFeatures, 0.1, 5);
   std::vector<const float*> pointers;
@@ -50,10 +50,10 @@ void BM_TreesOfABatchOf40(benchmark::State& state) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-BENCHMARK(BM_TreesOfABatchOf40);
+BENCHMARK(trees_of_a_batch_of40);
 
 // The baseline: the library itself, as a server would call it, without building a matrix.
-void BM_LibxgboostInplaceOfABatchOf40(benchmark::State& state) {
+void libxgboost_inplace_of_a_batch_of40(benchmark::State& state) {
   const TrainedRows rows = random_rows(kBatch, kFeatures, 0.1, 5);
   const std::string array =
       R"({"data":[)" + std::to_string(reinterpret_cast<uintptr_t>(rows.values.data())) +
@@ -76,9 +76,9 @@ void BM_LibxgboostInplaceOfABatchOf40(benchmark::State& state) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-BENCHMARK(BM_LibxgboostInplaceOfABatchOf40);
+BENCHMARK(libxgboost_inplace_of_a_batch_of40);
 
-void BM_CascadeOfABatchOf40(benchmark::State& state) {
+void cascade_of_a_batch_of40(benchmark::State& state) {
   LinearModel cheap{.link = Link::kLogistic,
                     .bias = -3,
                     .weights = std::vector<float>(kFeatures, 0.01F),
@@ -96,7 +96,7 @@ void BM_CascadeOfABatchOf40(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_CascadeOfABatchOf40);
+BENCHMARK(cascade_of_a_batch_of40);
 
 }  // namespace
 }  // namespace spillway::bidder

@@ -32,14 +32,15 @@ std::vector<float> answers_of(const TreeModel& model, const TrainedRows& data) {
 void expect_parity(std::string_view objective, std::string_view format, double missing_ratio) {
   const TrainedModel trained(TrainedModel::Shape{.objective = std::string(objective),
                                                  .columns = kColumns,
-                                                 .rounds = 60,
+                                                 .rounds = 30,
                                                  .depth = 6,
-                                                 .missing_ratio = missing_ratio});
+                                                 .missing_ratio = missing_ratio,
+                                                 .rows = 1'500});
   const auto document = read_document(trained.save(format));
   ASSERT_TRUE(document) << document.error().what;
   const auto read = read_xgboost(*document, "");
   ASSERT_TRUE(read) << read.error().what;
-  EXPECT_EQ(read->trees.trees(), 60U);
+  EXPECT_EQ(read->trees.trees(), 30U);
   const TrainedRows rows = random_rows(10'000, kColumns, missing_ratio, 7);
   const std::vector<float> expected = trained.predict(rows);
   const std::vector<float> answers = answers_of(read->trees, rows);
