@@ -1,12 +1,10 @@
 #include "app/catalog/commands.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -162,6 +160,9 @@ void append_redis_command(std::string& out, std::string_view source, const std::
                           const std::vector<uint32_t>& segments) {
   constexpr std::string_view kTtlS = "1209600";
   const auto user = bidder::caps::hash_user(source, id);
+  if (!user) {
+    return;  // No id is empty.
+  }
   std::string value;
   for (const uint32_t segment : segments) {
     value.append(value.empty() ? "" : "\n").append(std::to_string(segment));

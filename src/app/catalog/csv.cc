@@ -1,6 +1,5 @@
 #include "app/catalog/csv.h"
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,12 +4,10 @@
 #include <cstddef>
 #include <expected>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "adapters/catalog_cells.h"

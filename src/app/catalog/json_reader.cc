@@ -189,7 +189,7 @@ class JsonReader {
     for (const NodeId element : document_.children(node)) {
       const auto cell = cell_of(element, false);
       const std::string text = cell ? adapters::cells::text_of(*cell) : ",";
-      if (text.find(',') != std::string::npos) {
+      if (text.contains(',')) {
         return std::nullopt;
       }
       out.append(std::exchange(first, false) ? "" : ",").append(text);

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,10 +26,9 @@ class JsonWriter {
     write_rows("advertisers", rows.advertisers, [](const bidder::Advertiser&) {});
     write_rows("campaigns", rows.campaigns, [this](const bidder::Campaign& row) {
       std::string caps;
-      for (const bidder::Cap& cap : row.caps) {
-        const adapters::CapRow flat{row.id, cap.scope, cap.window, cap.kind, cap.most};
-        caps += (caps.empty() ? "" : ",") + object(flat, 1);
-      }
+      adapters::for_each_cap(row, [&caps](const adapters::CapRow& cap) {
+        caps += (caps.empty() ? "" : ",") + object(cap, 1);
+      });
       if (!caps.empty()) {
         out_ += R"(,"caps":[)" + caps + "]";
       }
@@ -127,12 +126,9 @@ class JsonWriter {
       out_ += R"(,"targeting":{)" + targeting + "}";
     }
     std::string radii;
-    for (const bidder::Radius& radius : row.targeting.radii) {
-      const adapters::RadiusRow flat{
-          row.id, radius.lat, radius.lon, radius.km,
-          radius.exclude ? adapters::Side::kExclude : adapters::Side::kInclude};
-      radii += (radii.empty() ? "" : ",") + object(flat, 1);
-    }
+    adapters::for_each_radius(row, [&radii](const adapters::RadiusRow& radius) {
+      radii += (radii.empty() ? "" : ",") + object(radius, 1);
+    });
     if (!radii.empty()) {
       out_ += R"(,"radii":[)" + radii + "]";
     }

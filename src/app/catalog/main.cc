@@ -1,8 +1,11 @@
+#include <charconv>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
@@ -17,16 +20,20 @@ constexpr int64_t kDayS = 86'400;
 constexpr uint64_t kUserSeed = 42;
 
 /// Unix seconds of 00:00 UTC of "2027-01-31"; nullopt when that is no day.
-std::optional<int64_t> day_s(const std::string& text) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2u%c", &year, &month, &day, &rest) != 3) {
+std::optional<int64_t> day_s(std::string_view text) {
+  constexpr std::string_view kForm = "2027-01-31";
+  const auto number = [text](size_t from, size_t size) {
+    int value = -1;
+    const auto part = text.substr(from, size);
+    const char* const end = part.begin() + part.size();
+    return std::from_chars(part.begin(), end, value).ptr == end ? value : -1;
+  };
+  if (text.size() != kForm.size() || text[4] != '-' || text[7] != '-') {
     return std::nullopt;
   }
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
   if (!date.ok()) {
     return std::nullopt;
   }

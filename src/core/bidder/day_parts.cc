@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/result.h"

@@ -33,20 +33,20 @@ struct MemberOf<Value Row::*> {
 };
 
 /// The column of a member of a row.
-template <auto kMember>
+template <auto Member>
 constexpr auto column(std::string_view name) {
-  using Row = typename MemberOf<decltype(kMember)>::RowType;
-  using Value = typename MemberOf<decltype(kMember)>::ValueType;
+  using Row = typename MemberOf<decltype(Member)>::RowType;
+  using Value = typename MemberOf<decltype(Member)>::ValueType;
   constexpr bool kNumbers = std::is_same_v<Value, std::vector<uint16_t>>;
   return Column<Row>{.name = name,
                      .list = kNumbers || std::is_same_v<Value, std::vector<std::string>>,
                      .numbers = kNumbers,
-                     .get = [](const Row& row) { return cells::write(row.*kMember); },
+                     .get = [](const Row& row) { return cells::write(row.*Member); },
                      .set =
                          [](Row& row, const Cell& cell) {
                            return std::holds_alternative<std::monostate>(cell)
                                       ? std::string()
-                                      : cells::read(cell, row.*kMember);
+                                      : cells::read(cell, row.*Member);
                          }};
 }
 

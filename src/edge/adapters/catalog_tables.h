@@ -1,13 +1,14 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -71,9 +72,9 @@ struct Table {
 template <typename Row>
 [[nodiscard]] const Table<Row>& table();
 
-/// Visits the seven tables, parents first: `visit.template operator()<Row>(table)`.
+/// Visits the seven tables, parents first: visit(const Table<Row>&).
 template <typename Visit>
-void for_each_table(Visit&& visit) {
+void for_each_table(const Visit& visit) {
   visit(table<bidder::Advertiser>());
   visit(table<bidder::Campaign>());
   visit(table<CapRow>());
@@ -83,51 +84,67 @@ void for_each_table(Visit&& visit) {
   visit(table<bidder::Creative>());
 }
 
+/// The parts of one row that are rows of a table of their own: visit(const CapRow&),
+/// visit(const ValueRow&), visit(const RadiusRow&).
+template <typename Visit>
+void for_each_cap(const bidder::Campaign& campaign, const Visit& visit) {
+  for (const auto& cap : campaign.caps) {
+    visit(CapRow{campaign.id, cap.scope, cap.window, cap.kind, cap.most});
+  }
+}
+
+template <typename Visit>
+void for_each_value(const bidder::LineItem& item, const Visit& visit) {
+  for (size_t i = 0; i < bidder::kDimensions; ++i) {
+    ValueRow row{.line_item = item.id, .dimension = static_cast<bidder::Dimension>(i)};
+    const bidder::Lists& lists = item.targeting.of(row.dimension);
+    for (const auto& [side, values] :
+         {std::pair(Side::kInclude, &lists.include), std::pair(Side::kExclude, &lists.exclude)}) {
+      row.side = side;
+      for (const std::string& value : *values) {
+        row.value = value;
+        visit(row);
+      }
+    }
+  }
+}
+
+template <typename Visit>
+void for_each_radius(const bidder::LineItem& item, const Visit& visit) {
+  for (const auto& radius : item.targeting.radii) {
+    visit(RadiusRow{item.id, radius.lat, radius.lon, radius.km,
+                    radius.exclude ? Side::kExclude : Side::kInclude});
+  }
+}
+
+/// Rows of a catalog that are rows of a table as they are.
+inline const auto& rows_of(const bidder::CatalogRows& rows, const bidder::Advertiser* /*kind*/) {
+  return rows.advertisers;
+}
+
+inline const auto& rows_of(const bidder::CatalogRows& rows, const bidder::Campaign* /*kind*/) {
+  return rows.campaigns;
+}
+
+inline const auto& rows_of(const bidder::CatalogRows& rows, const bidder::LineItem* /*kind*/) {
+  return rows.line_items;
+}
+
+inline const auto& rows_of(const bidder::CatalogRows& rows, const bidder::Creative* /*kind*/) {
+  return rows.creatives;
+}
+
 /// Visits all rows of a table: visit(const Row&).
 template <typename Row, typename Visit>
-void for_each_row(const bidder::CatalogRows& rows, Visit&& visit) {
-  if constexpr (std::is_same_v<Row, bidder::Advertiser>) {
-    for (const auto& row : rows.advertisers) {
-      visit(row);
-    }
-  } else if constexpr (std::is_same_v<Row, bidder::Campaign>) {
-    for (const auto& row : rows.campaigns) {
-      visit(row);
-    }
-  } else if constexpr (std::is_same_v<Row, bidder::LineItem>) {
-    for (const auto& row : rows.line_items) {
-      visit(row);
-    }
-  } else if constexpr (std::is_same_v<Row, bidder::Creative>) {
-    for (const auto& row : rows.creatives) {
-      visit(row);
-    }
-  } else if constexpr (std::is_same_v<Row, CapRow>) {
-    for (const auto& campaign : rows.campaigns) {
-      for (const auto& cap : campaign.caps) {
-        visit(CapRow{campaign.id, cap.scope, cap.window, cap.kind, cap.most});
-      }
-    }
+void for_each_row(const bidder::CatalogRows& rows, const Visit& visit) {
+  if constexpr (std::is_same_v<Row, CapRow>) {
+    std::ranges::for_each(rows.campaigns, [&](const auto& row) { for_each_cap(row, visit); });
+  } else if constexpr (std::is_same_v<Row, ValueRow>) {
+    std::ranges::for_each(rows.line_items, [&](const auto& row) { for_each_value(row, visit); });
   } else if constexpr (std::is_same_v<Row, RadiusRow>) {
-    for (const auto& item : rows.line_items) {
-      for (const auto& radius : item.targeting.radii) {
-        visit(RadiusRow{item.id, radius.lat, radius.lon, radius.km,
-                        radius.exclude ? Side::kExclude : Side::kInclude});
-      }
-    }
+    std::ranges::for_each(rows.line_items, [&](const auto& row) { for_each_radius(row, visit); });
   } else {
-    for (const auto& item : rows.line_items) {
-      for (size_t i = 0; i < bidder::kDimensions; ++i) {
-        const auto dimension = static_cast<bidder::Dimension>(i);
-        const bidder::Lists& lists = item.targeting.of(dimension);
-        for (const auto& value : lists.include) {
-          visit(ValueRow{item.id, dimension, Side::kInclude, value});
-        }
-        for (const auto& value : lists.exclude) {
-          visit(ValueRow{item.id, dimension, Side::kExclude, value});
-        }
-      }
-    }
+    std::ranges::for_each(rows_of(rows, static_cast<const Row*>(nullptr)), visit);
   }
 }
 

@@ -3,15 +3,12 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <expected>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <maxminddb.h>

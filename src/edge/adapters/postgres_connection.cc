@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 
 #include <libpq-fe.h>
 #include <poll.h>
+#include <postgres_ext.h>
 
 #include "adapters/catalog_cells.h"
 #include "adapters/catalog_source.h"
@@ -44,18 +43,15 @@ Cell cell_of(const PGresult* result, int row, int column) {
   }
   const std::string_view text(PQgetvalue(result, row, column),
                               static_cast<size_t>(PQgetlength(result, row, column)));
-  const char* const end = text.data() + text.size();
   switch (PQftype(result, column)) {
     case kInt2:
     case kInt4:
     case kInt8: {
-      int64_t value = 0;
-      std::from_chars(text.data(), end, value);
-      return value;
+      return cells::whole_number(Cell(std::string(text))).value_or(0);
     }
     case kFloat8: {
       double value = 0;
-      std::from_chars(text.data(), end, value);
+      (void)cells::read(Cell(std::string(text)), value);
       return value;
     }
     default:

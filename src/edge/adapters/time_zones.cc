@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <date/date.h>
 #include <date/tz.h>
 
 #include "bidder/model.h"
