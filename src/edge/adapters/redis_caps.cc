@@ -1,7 +1,6 @@
 #include "adapters/redis_caps.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +59,7 @@ std::vector<resilience::Problem> validate(const RedisCapsSettings& settings) {
   return check.take();
 }
 
-struct RedisCaps::Body final : RedisListener, net::Timer {
+struct RedisCaps::Body : RedisListener, net::Timer {
   /// One read under way.
   struct Read {
     uint64_t tag = 0;
@@ -85,7 +84,7 @@ struct RedisCaps::Body final : RedisListener, net::Timer {
        uint64_t seed)
       : reactor(own_reactor), client(own_client), settings(own_settings), rng(seed) {}
 
-  ~Body() {
+  virtual ~Body() {
     for (const auto& [place, ticket] : read_tickets) {
       client.cancel(ticket);
     }

@@ -14,6 +14,7 @@
 
 #include "adapters/redis_calls.h"
 #include "adapters/redis_connection.h"
+#include "adapters/redis_outcome.h"
 #include "adapters/redis_protocol.h"
 #include "adapters/redis_sentinel.h"
 #include "adapters/redis_server.h"

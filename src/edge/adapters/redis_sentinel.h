@@ -26,7 +26,7 @@ namespace spillway::adapters {
 /// Keeps asking the sentinels, one after another until one answers, where the primary and its
 /// replicas are: every `refresh`, and when told that something failed (four times a second at
 /// most). Source: redis.io, "Guidelines for Redis clients with support for Redis Sentinel".
-class RedisSentinels : private RedisServer::Owner, private net::Timer {
+class RedisSentinels final : private RedisServer::Owner, private net::Timer {
  public:
   class Owner {
    public:
