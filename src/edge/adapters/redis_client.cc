@@ -105,7 +105,7 @@ RedisClient::Body::Body(net::Reactor& own_reactor, RedisSettings own_settings,
             .settings = settings,
             .counters = counters,
             .rng = base::Rng(seed),
-            .names = std::move(names),
+            .names = names != nullptr ? std::move(names) : net::Resolver::shared(),
             .last_error = {}},
       hedger(settings.hedge, reactor.now()),
       self(std::make_shared<Body*>(this)) {}

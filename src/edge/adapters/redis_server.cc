@@ -110,7 +110,7 @@ void RedisServer::resolve() {
     return;
   }
   const std::vector<net::SocketAddress> literal = net::literal_address(host_, port_);
-  if (!literal.empty() || parts_.names == nullptr) {
+  if (!literal.empty()) {
     resolved(literal);
     return;
   }

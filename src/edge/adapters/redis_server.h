@@ -29,8 +29,8 @@ struct RedisParts {
   const RedisSettings& settings;
   RedisCounters& counters;
   base::Rng rng;
-  std::shared_ptr<net::NameLookup> names;
-  std::string last_error;  ///< What a server said when it refused us.
+  std::shared_ptr<net::NameLookup> names;  ///< Never null.
+  std::string last_error;                  ///< What a server said when it refused us.
 };
 
 /// The context for connections to `host`; null: plain, or `failed`.
