@@ -251,6 +251,15 @@ TEST_F(RedisClientTest, WhereNobodyListensCallsFailAtOnceAndNotAtTheirDeadline) 
   EXPECT_EQ(guard_.totals().outcomes[static_cast<size_t>(resilience::Outcome::kRefused)], 1U);
 }
 
+TEST_F(RedisClientTest, AHostIsFoundByItsName) {
+  const auto client =
+      connect(RedisSettings{.primary = "localhost:" + std::to_string(server_.port())});
+  EXPECT_TRUE(run_until([&] { return get(*client, {"PING"}, 1s).ok; }))
+      << "localhost may be ::1 first";
+  const auto nowhere = connect(RedisSettings{.primary = "no-such-host.invalid:6379"});
+  EXPECT_EQ(get(*nowhere, {"PING"}, 30s).error, RedisErrc::kRefused);
+}
+
 TEST_F(RedisClientTest, AServerThatIsKilledAndComesBackIsFoundAgain) {
   const auto client = connect(server_);
   ASSERT_TRUE(get(*client, {"PING"}).ok);

@@ -85,7 +85,7 @@ bool CapCache::find(const UserHash& user, std::span<const CapKey> keys, std::spa
   Shard& shard = shard_of(user);
   for (size_t from = 0; from < keys.size(); from += kAtOnce) {
     const size_t end = std::min(keys.size(), from + kAtOnce);
-    std::array<uint64_t, kAtOnce> hashes;
+    std::array<uint64_t, kAtOnce> hashes{};
     for (size_t i = from; i < end; ++i) {
       hashes[i - from] = counter_key(user, keys[i]);
       shard.places.prefetch(hashes[i - from]);

@@ -130,15 +130,26 @@ struct alignas(64) CapTable::Stripe {
   void advance(uint32_t now) { slice = std::max(slice, now); }
 
   /// What the section will look for, hashed and on its way from memory before the lock is held.
-  template <typename Each>
-  void prepare(const UserHash& user, const Each& each, Hashes& hashes) {
-    SPILLWAY_ASSERT(each.size() <= kMostLimits);
-    for (size_t i = 0; i < each.size(); ++i) {
-      hashes[i] = counter_key(user, key_of(each[i]));
-      const Set& set = set_of(hashes[i]);
-      __builtin_prefetch(set.keys.data());
-      __builtin_prefetch(set.keys.data() + kWays / 2);
+  void prepare(const UserHash& user, std::span<const CapKey> keys, Hashes& hashes) {
+    SPILLWAY_ASSERT(keys.size() <= kMostLimits);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      hashes[i] = prepare(user, keys[i]);
     }
+  }
+
+  void prepare(const UserHash& user, std::span<const CapLimit> limits, Hashes& hashes) {
+    SPILLWAY_ASSERT(limits.size() <= kMostLimits);
+    for (size_t i = 0; i < limits.size(); ++i) {
+      hashes[i] = prepare(user, limits[i].key);
+    }
+  }
+
+  uint64_t prepare(const UserHash& user, const CapKey& key) {
+    const uint64_t hash = counter_key(user, key);
+    const Set& set = set_of(hash);
+    __builtin_prefetch(set.keys.data());
+    __builtin_prefetch(set.keys.data() + kWays / 2);
+    return hash;
   }
 
   static const CapKey& key_of(const CapKey& key) { return key; }
@@ -186,7 +197,7 @@ base::Result<CapHold, CapRefusal> CapTable::reserve(const UserHash& user,
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
   std::array<Counter*, kMostLimits> taken{};
-  Hashes hashes;
+  Hashes hashes{};
   stripe.prepare(user, limits, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
@@ -217,7 +228,7 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
                       std::span<const CapCounts> known, int64_t unix_s) const {
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
-  Hashes hashes;
+  Hashes hashes{};
   stripe.prepare(user, limits, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
@@ -241,7 +252,7 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
 bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                    int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
-  Hashes hashes;
+  Hashes hashes{};
   stripe.prepare(user, keys, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
@@ -265,7 +276,7 @@ bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold h
 void CapTable::release(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                        int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
-  Hashes hashes;
+  Hashes hashes{};
   stripe.prepare(user, keys, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
@@ -292,7 +303,7 @@ void CapTable::learn(const UserHash& user, std::span<const CapKey> keys,
   for (size_t from = 0; from < keys.size(); from += kMostLimits) {
     const std::span<const CapKey> some =
         keys.subspan(from, std::min(kMostLimits, keys.size() - from));
-    Hashes hashes;
+    Hashes hashes{};
     stripe.prepare(user, some, hashes);
     const base::SpinSection section(stripe.lock);
     stripe.advance(slice_at(unix_s));
