@@ -46,6 +46,7 @@ class DocumentReader {
   const DocValue& need(const DocValue& of, std::string_view name, const std::string& path,
                        DocValue::Kind kind);
 
+  DocValue nothing_;  ///< The answer after an error.
   std::optional<ModelError> error_;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -248,15 +249,15 @@ bool Reader::read_object(DocValue& out, size_t depth) {
     if (!read_text(name)) {
       return false;
     }
-    if (out.members.size() == kMaxDocMembers || out.find(name) != nullptr) {
+    if (out.names.size() == kMaxDocMembers || out.find(name) != nullptr) {
       return fail("too many members, or \"" + name + "\" is there twice,");
     }
     char marker = header.type;
-    DocValue member;
-    if ((marker == 0 && !take(marker)) || !read_value(marker, member, depth + 1)) {
+    out.names.push_back(std::move(name));
+    if ((marker == 0 && !take(marker)) ||
+        !read_value(marker, out.items.emplace_back(), depth + 1)) {
       return false;
     }
-    out.members.emplace_back(std::move(name), std::move(member));
   }
   return true;
 }
@@ -301,12 +302,8 @@ bool Reader::read_value(char marker, DocValue& out, size_t depth) {
 }  // namespace
 
 const DocValue* DocValue::find(std::string_view name) const {
-  for (const auto& [key, value] : members) {
-    if (key == name) {
-      return &value;
-    }
-  }
-  return nullptr;
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? nullptr : &items[static_cast<size_t>(found - names.begin())];
 }
 
 base::Result<DocValue, ModelError> read_ubj(std::string_view bytes) {
