@@ -41,7 +41,8 @@ std::string DocumentReader::below(const std::string& path, std::string_view name
 }
 
 bool DocumentReader::fail(ModelErrc code, std::string what) {
-  if (!error_) {
+  if (!failed_) {
+    failed_ = true;
     error_ = ModelError{code, std::move(what)};
   }
   return false;

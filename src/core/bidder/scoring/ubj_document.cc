@@ -93,7 +93,7 @@ class Reader {
   bool read_header(Header& out);
   bool read_value(char marker, DocValue& out, size_t depth);
   bool read_array(DocValue& out, size_t depth);
-  bool read_numbers(const Header& header, DocValue& out);
+  bool read_numbers(char type, size_t count, DocValue& out);
   bool read_object(DocValue& out, size_t depth);
   bool append(DocValue&& item, DocValue& array);
 
@@ -196,10 +196,10 @@ bool Reader::append(DocValue&& item, DocValue& array) {
   return true;
 }
 
-bool Reader::read_numbers(const Header& header, DocValue& out) {
-  out.numbers.resize(*header.count);
+bool Reader::read_numbers(char type, size_t count, DocValue& out) {
+  out.numbers.resize(count);
   for (double& number : out.numbers) {
-    if (!read_number(header.type, number)) {
+    if (!read_number(type, number)) {
       return false;
     }
   }
@@ -216,7 +216,7 @@ bool Reader::read_array(DocValue& out, size_t depth) {
     return fail("a container of values without bytes");
   }
   if (header.type != 0 && kNumberMarkers.contains(header.type)) {
-    return read_numbers(header, out);
+    return read_numbers(header.type, header.count.value_or(0), out);
   }
   for (size_t i = 0; !header.count || i < *header.count; ++i) {
     char marker = header.type;
