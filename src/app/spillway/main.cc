@@ -26,6 +26,8 @@ struct Part {
 };
 
 constexpr std::array kParts{
+    Part{"bidder", "run a bidder: bid requests in, bids of a catalog of campaigns out"},
+    Part{"catalog", "read, check, write and make the bidder's catalogs"},
     Part{"demo", "watch an exchange, five DSPs and load; one DSP turns slow and comes back"},
     Part{"dsp", "a farm of fake DSPs that misbehave on order"},
     Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},
@@ -34,6 +36,7 @@ constexpr std::array kParts{
     Part{"model", "check, evaluate and make the models that the bidder scores with"},
     Part{"replay", "run recorded auctions again and compare every answer"},
     Part{"scenario", "run a bad day with real programs, and compare it with what is expected"},
+    Part{"stages", "say where a bidder's time goes: calls, mean and share of each stage"},
     Part{"trace", "run a sequence of events through a circuit breaker or a limiter"},
 };
 

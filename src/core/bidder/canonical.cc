@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "bidder/model.h"
+
 namespace spillway::bidder {
 
 namespace {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "bidder/canonical.h"
+#include "bidder/model.h"
 #include "bidder/value_table.h"
 
 namespace spillway::bidder {

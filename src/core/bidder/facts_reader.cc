@@ -16,6 +16,7 @@
 #include "bidder/canonical.h"
 #include "bidder/facts.h"
 #include "bidder/imp_facts_reader.h"
+#include "bidder/model.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/validate.h"
@@ -119,80 +120,86 @@ FactsReader::Price FactsReader::price(NodeId amount, NodeId code) const {
 }
 
 void FactsReader::read(size_t imps_max) {
-  NodeId app_or_site = kAbsent;
-  bool is_app = false;
-  bool lists_bcat = false;
-  int64_t cattax = 1;
-  NodeId device = kAbsent;
-  NodeId user = kAbsent;
+  Places places;
   for (const NodeId node : document_.children(document_.root())) {
-    if (document_.is(node, Kind::kNull)) {
-      continue;
-    }
-    switch (document_.node(node).key) {
-      case Key::id:
-        facts_.id = id(node);
-        break;
-      case Key::tmax:
-        tmax(node);
-        break;
-      case Key::at:
-        facts_.at = number(node);
-        break;
-      case Key::test:
-        facts_.test = number(node) == 1;
-        break;
-      case Key::cur:
-        currencies(node);
-        break;
-      case Key::bcat:
-        lists_bcat = document_.first_child(node) != kAbsent;
-        values(Dimension::kCategory, node, facts_.bcat);
-        break;
-      case Key::cattax:
-        cattax = document_.integer(node).value_or(0);
-        break;
-      case Key::badv:
-        domains(node, facts_.badv);
-        break;
-      case Key::wseat:
-        texts(node, facts_.wseat);
-        break;
-      case Key::bseat:
-        texts(node, facts_.bseat);
-        break;
-      case Key::wlang:
-      case Key::wlangb:
-        values(Dimension::kLanguage, node, facts_.wlang);
-        break;
-      case Key::device:
-        device = node;
-        break;
-      case Key::user:
-        user = node;
-        break;
-      case Key::site:
-        app_or_site = node;
-        break;
-      case Key::app:
-        app_or_site = node;
-        is_app = true;
-        break;
-      case Key::imp:
-        imps(node, imps_max);
-        break;
-      default:
-        break;
+    if (!document_.is(node, Kind::kNull)) {
+      member(node, places);
     }
   }
+  imps(places.imps, imps_max);
   facts_.at = facts_.at == 0 ? 2 : facts_.at;
-  facts_.bcat_readable = !lists_bcat || cattax == 1;
+  const bool in_our_taxonomy = cattax_of(places.cattax) == 1;
+  facts_.bcat_readable = document_.first_child(places.bcat) == kAbsent || in_our_taxonomy;
+  values(Dimension::kCategory, places.bcat, facts_.bcat);
   if (facts_.currencies.empty()) {
     facts_.currencies.emplace_back();
   }
-  this->device(device);
-  this->user(user);
-  inventory(app_or_site, is_app);
+  device(places.device);
+  user(places.user);
+  inventory(places.inventory, places.is_app);
+}
+
+/// Reads what stands alone, and notes where the rest is.
+void FactsReader::member(NodeId node, Places& places) {
+  switch (document_.node(node).key) {
+    case Key::id:
+      facts_.id = id(node);
+      break;
+    case Key::tmax:
+      tmax(node);
+      break;
+    case Key::at:
+      facts_.at = number(node);
+      break;
+    case Key::test:
+      facts_.test = number(node) == 1;
+      break;
+    case Key::cur:
+      currencies(node);
+      break;
+    case Key::badv:
+      domains(node, facts_.badv);
+      break;
+    case Key::wseat:
+      texts(node, facts_.wseat);
+      break;
+    case Key::bseat:
+      texts(node, facts_.bseat);
+      break;
+    case Key::wlang:
+    case Key::wlangb:
+      values(Dimension::kLanguage, node, facts_.wlang);
+      break;
+    default:
+      places.note(document_.node(node).key, node);
+  }
+}
+
+void FactsReader::Places::note(Key key, NodeId node) {
+  switch (key) {
+    case Key::imp:
+      imps = node;
+      break;
+    case Key::bcat:
+      bcat = node;
+      break;
+    case Key::cattax:
+      cattax = node;
+      break;
+    case Key::device:
+      device = node;
+      break;
+    case Key::user:
+      user = node;
+      break;
+    case Key::site:
+    case Key::app:
+      inventory = node;
+      is_app = key == Key::app;
+      break;
+    default:
+      break;
+  }
 }
 
 void FactsReader::tmax(NodeId node) {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "bidder/canonical.h"
 #include "bidder/facts.h"
 #include "bidder/model.h"
 #include "openrtb/document.h"

@@ -9,6 +9,7 @@
 #include "bidder/facts.h"
 #include "bidder/model.h"
 #include "openrtb/document.h"
+#include "openrtb/keys.h"
 
 namespace spillway::bidder {
 
@@ -29,6 +30,20 @@ class FactsReader {
     bool known = true;
   };
 
+  /// Where the members are that are read one after the other.
+  struct Places {
+    openrtb::NodeId imps = openrtb::kAbsent;
+    openrtb::NodeId bcat = openrtb::kAbsent;
+    openrtb::NodeId cattax = openrtb::kAbsent;
+    openrtb::NodeId device = openrtb::kAbsent;
+    openrtb::NodeId user = openrtb::kAbsent;
+    openrtb::NodeId inventory = openrtb::kAbsent;  ///< Site or app.
+    bool is_app = false;
+
+    void note(openrtb::Key key, openrtb::NodeId node);
+  };
+
+  void member(openrtb::NodeId node, Places& places);
   void tmax(openrtb::NodeId node);
   void currencies(openrtb::NodeId list);
   void device(openrtb::NodeId device);

@@ -29,14 +29,6 @@ namespace {
 /// More creatives of one line item than this never come to turn.
 constexpr size_t kChoice = 64;
 
-size_t count_bits(std::span<const uint64_t> bits) {
-  size_t count = 0;
-  for (const uint64_t word : bits) {
-    count += static_cast<size_t>(std::popcount(word));
-  }
-  return count;
-}
-
 /// When the local hour of a zone ends.
 int64_t hour_end_s(const TimeZone& zone, int64_t unix_s) {
   constexpr int64_t kHourS = 3600;
@@ -206,23 +198,26 @@ bool Retrieval::load_block() {
 
 size_t Retrieval::next(std::span<Candidate> out) {
   size_t found = 0;
-  while (found < out.size()) {
-    if (word_ == TargetingIndex::kBlockWords && !load_block()) {
-      break;
+  while (found < out.size() && (word_ < TargetingIndex::kBlockWords || load_block())) {
+    found += take_from_block(out.subspan(found));
+  }
+  return found;
+}
+
+/// Candidates of what is left of the block, until it is empty or `out` full.
+size_t Retrieval::take_from_block(std::span<Candidate> out) {
+  size_t found = 0;
+  while (word_ < TargetingIndex::kBlockWords && found < out.size()) {
+    uint64_t& word = block_bits_[word_];
+    if (word == 0) {
+      ++word_;
+      continue;
     }
-    for (; word_ < TargetingIndex::kBlockWords && found < out.size(); ++word_) {
-      uint64_t& word = block_bits_[word_];
-      while (word != 0 && found < out.size()) {
-        const size_t bit = ((block_ - 1) * TargetingIndex::kBlockWords + word_) * 64 +
-                           static_cast<size_t>(std::countr_zero(word));
-        word &= word - 1;
-        if (const auto candidate = consider(static_cast<uint32_t>(bit))) {
-          out[found++] = *candidate;
-        }
-      }
-      if (word != 0) {
-        return found;
-      }
+    const size_t item = ((block_ - 1) * TargetingIndex::kBlockWords + word_) * 64 +
+                        static_cast<size_t>(std::countr_zero(word));
+    word &= word - 1;
+    if (const auto candidate = consider(static_cast<uint32_t>(item))) {
+      out[found++] = *candidate;
     }
   }
   return found;
@@ -302,7 +297,7 @@ std::optional<Candidate> Retrieval::consider(uint32_t item) {
     }
     out.deal = *deal;
   }
-  std::array<uint32_t, kChoice> creatives;
+  std::array<uint32_t, kChoice> creatives{};
   Misfit reason = Misfit::kNone;
   const size_t count = fitting(item, creatives, reason);
   if (count == 0) {
@@ -311,6 +306,34 @@ std::optional<Candidate> Retrieval::consider(uint32_t item) {
   }
   const size_t turn = count == 1 ? 0 : base::hash64(facts_->id, item) % count;
   out.creative = creatives[turn];
+  return out;
+}
+
+Explanation Retrieval::explain(size_t imp) {
+  const TargetingIndex& index = catalog_->index();
+  Explanation out;
+  begin_imp(imp);
+  RetrievalPlan request_plan(&index);
+  request_plan.add_request(*facts_);
+  out.drops.push_back({.dimension = "flight", .line_items = index.size() - count_bits(active_)});
+  std::vector<uint64_t> bits;
+  for (size_t first = 0; first < index.words(); first += TargetingIndex::kBlockWords) {
+    const size_t count = std::min(TargetingIndex::kBlockWords, index.words() - first);
+    const size_t block = first / TargetingIndex::kBlockWords;
+    const auto active = std::span(active_).subspan(first, count);
+    bits.assign(active.begin(), active.end());
+    for (RetrievalPlan* plan : {&request_plan, &imp_plan_, &offer_plan_}) {
+      plan->count(block, bits, out.drops);
+    }
+  }
+  begin_imp(imp);
+  std::vector<Candidate> some(kChoice);
+  for (size_t found = kChoice; found == kChoice;) {
+    found = next(some);
+    out.candidates += found;
+  }
+  out.misfits = dropped_;
+  out.misfits[static_cast<size_t>(Misfit::kOffer)] = 0;  // Among the drops.
   return out;
 }
 

@@ -26,6 +26,14 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+/// What became of every line item for one imp, for people: each is counted once, at the first thing
+/// that dropped it.
+struct Explanation {
+  std::vector<Drop> drops;  ///< "flight" (or hours), then the dimensions in order, then "offer".
+  MisfitCounts misfits{};   ///< Of those that matched.
+  size_t candidates = 0;    ///< What is left.
+};
+
 /// Finds the line items that may serve the imps of a request, best first: the scratch of one
 /// worker, reused for every request. A line item matches when every dimension does: AND between
 /// dimensions, OR within a list. Of several values of a request (segments, categories and domains
@@ -68,11 +76,16 @@ class Retrieval {
   /// Catalog::creatives(); as many as `out` takes. `reason` says why there are none.
   size_t fitting(uint32_t item, std::span<uint32_t> out, Misfit& reason);
 
+  /// What becomes of every line item for one imp of the request. Begins the imp, and ends it. Looks
+  /// at all: for requests that ask for it, not for every one. Allocates.
+  [[nodiscard]] Explanation explain(size_t imp);
+
  private:
   void refresh_active(int64_t now_unix_s);
   void plan_imp();
   void plan_offers();
   [[nodiscard]] bool load_block();
+  [[nodiscard]] size_t take_from_block(std::span<Candidate> out);
   [[nodiscard]] std::optional<Candidate> consider(uint32_t item);
   void block_advertisers();
   void block(std::span<const uint32_t> advertisers, Misfit reason);

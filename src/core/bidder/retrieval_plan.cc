@@ -65,6 +65,14 @@ const uint64_t* words_from(const std::vector<uint64_t>& bits, size_t first) {
 
 }  // namespace
 
+size_t count_bits(std::span<const uint64_t> bits) {
+  size_t count = 0;
+  for (const uint64_t word : bits) {
+    count += static_cast<size_t>(std::popcount(word));
+  }
+  return count;
+}
+
 void RetrievalPlan::clear(const TargetingIndex& index) {
   index_ = &index;
   terms_.clear();
@@ -123,11 +131,11 @@ void RetrievalPlan::want(Dimension dimension, uint32_t value) {
 }
 
 void RetrievalPlan::add_wanted(Dimension dimension, bool known) {
-  add_term(index_->of(dimension), known ? Rule::kLists : Rule::kOpen);
+  add_term(to_string(dimension), index_->of(dimension), known ? Rule::kLists : Rule::kOpen);
 }
 
 void RetrievalPlan::add_strict(Dimension dimension) {
-  add_term(index_->of(dimension), Rule::kStrict);
+  add_term(to_string(dimension), index_->of(dimension), Rule::kStrict);
 }
 
 void RetrievalPlan::add_segments(const RequestFacts& facts) {
@@ -145,13 +153,13 @@ void RetrievalPlan::add_segments(const RequestFacts& facts) {
   switch (facts.segment_state) {
     case SegmentState::kKnown:
     case SegmentState::kNone:
-      add_term(index, Rule::kLists);
+      add_term(to_string(Dimension::kSegment), index, Rule::kLists);
       break;
     case SegmentState::kUnknownUser:
-      add_term(index, some ? Rule::kLists : Rule::kOpen);
+      add_term(to_string(Dimension::kSegment), index, some ? Rule::kLists : Rule::kOpen);
       break;
     case SegmentState::kCouldNotAsk:
-      add_term(index, some ? Rule::kDegraded : Rule::kOpen);
+      add_term(to_string(Dimension::kSegment), index, some ? Rule::kDegraded : Rule::kOpen);
       break;
   }
 }
@@ -162,7 +170,7 @@ void RetrievalPlan::add_radii(const GeoFacts& geo) {
     return;
   }
   if (!geo.has_point) {
-    add_term(index, Rule::kOpen);
+    add_term("radius", index, Rule::kOpen);
     return;
   }
   constexpr double kDegree = std::numbers::pi / 180;
@@ -183,7 +191,7 @@ void RetrievalPlan::add_radii(const GeoFacts& geo) {
   }
   std::ranges::sort(inside_);
   std::ranges::sort(outside_);
-  Term term{.index = &index, .rule = Rule::kLists};
+  Term term{.index = &index, .rule = Rule::kLists, .name = "radius"};
   term.include = static_cast<uint32_t>(cursors_.size());
   cursors_.push_back({.at = inside_.data(), .end = inside_.data() + inside_.size()});
   term.exclude = static_cast<uint32_t>(cursors_.size());
@@ -201,23 +209,23 @@ void RetrievalPlan::bound_wanted(const DimensionIndex& index) {
   }
 }
 
-void RetrievalPlan::add_term(const DimensionIndex& index, Rule rule) {
+void RetrievalPlan::push_wanted(const std::vector<Posting>& postings) {
+  for (const uint32_t value : wanted_) {
+    if (value != kNoValue) {
+      push(postings[value]);
+    }
+  }
+}
+
+void RetrievalPlan::add_term(std::string_view name, const DimensionIndex& index, Rule rule) {
   if (index.restricts || rule == Rule::kStrict) {
     bound_wanted(index);
-    Term term{.index = &index, .rule = rule};
+    Term term{.index = &index, .rule = rule, .name = name};
     term.include = static_cast<uint32_t>(cursors_.size());
-    for (const uint32_t value : wanted_) {
-      if (value != kNoValue) {
-        push(index.include[value]);
-      }
-    }
+    push_wanted(index.include);
     term.exclude = static_cast<uint32_t>(cursors_.size());
     if (index.excludes) {
-      for (const uint32_t value : wanted_) {
-        if (value != kNoValue) {
-          push(index.exclude[value]);
-        }
-      }
+      push_wanted(index.exclude);
     }
     term.end = static_cast<uint32_t>(cursors_.size());
     terms_.push_back(term);
@@ -232,7 +240,9 @@ void RetrievalPlan::add_any(Dimension dimension) {
     return;
   }
   bound_wanted(index);
-  Term term{.index = &index, .rule = wanted_.empty() ? Rule::kOpen : Rule::kAny};
+  Term term{.index = &index,
+            .rule = wanted_.empty() ? Rule::kOpen : Rule::kAny,
+            .name = to_string(dimension)};
   term.include = static_cast<uint32_t>(cursors_.size());
   for (const uint32_t value : wanted_) {
     for (const std::vector<Posting>* postings : {&index.include, &index.exclude}) {
@@ -257,7 +267,7 @@ void RetrievalPlan::want_posting(const Posting* posting) {
 }
 
 void RetrievalPlan::add_postings() {
-  Term term{.rule = Rule::kPostings};
+  Term term{.rule = Rule::kPostings, .name = "offer"};
   term.include = static_cast<uint32_t>(cursors_.size());
   for (const Posting* posting : postings_) {
     push(*posting);
@@ -287,6 +297,18 @@ void RetrievalPlan::apply(size_t block, std::span<uint64_t> bits) {
       return;
     }
     apply(term, first, bits);
+  }
+}
+
+void RetrievalPlan::count(size_t block, std::span<uint64_t> bits, std::vector<Drop>& drops) {
+  for (const Term& term : terms_) {
+    const size_t before = count_bits(bits);
+    apply(term, block * TargetingIndex::kBlockWords, bits);
+    auto drop = std::ranges::find(drops, term.name, &Drop::dimension);
+    if (drop == drops.end()) {
+      drop = drops.insert(drop, {.dimension = term.name});
+    }
+    drop->line_items += before - count_bits(bits);
   }
 }
 

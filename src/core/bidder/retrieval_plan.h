@@ -11,6 +11,17 @@
 
 namespace spillway::bidder {
 
+/// How many line items one dimension took that those before it had left.
+struct Drop {
+  std::string_view dimension = {};  ///< "country", "radius", "offer" …
+  size_t line_items = 0;
+
+  bool operator==(const Drop&) const = default;
+};
+
+/// Bits that are set.
+[[nodiscard]] size_t count_bits(std::span<const uint64_t> bits);
+
 /// The postings that decide which line items match a request (or an imp), dimension by dimension,
 /// and where each stands in one pass over the blocks, from the first to the last. Scratch: cleared
 /// and filled for every request, keeping its memory.
@@ -46,6 +57,10 @@ class RetrievalPlan {
   /// the block has. Blocks in ascending order, some left out if need be.
   void apply(size_t block, std::span<uint64_t> bits);
 
+  /// The same, and adds to `drops` how many line items each dimension took, in order of the
+  /// dimensions; for explanations.
+  void count(size_t block, std::span<uint64_t> bits, std::vector<Drop>& drops);
+
  private:
   /// A posting, and for a sparse one what of it is still ahead.
   struct Cursor {
@@ -69,12 +84,14 @@ class RetrievalPlan {
     uint32_t include = 0;  ///< First cursor.
     uint32_t exclude = 0;  ///< First cursor behind those of include.
     uint32_t end = 0;
+    std::string_view name = {};  ///< Of the dimension.
   };
 
   void add_segments(const RequestFacts& facts);
   void add_radii(const GeoFacts& geo);
   void bound_wanted(const DimensionIndex& index);
-  void add_term(const DimensionIndex& index, Rule rule);
+  void add_term(std::string_view name, const DimensionIndex& index, Rule rule);
+  void push_wanted(const std::vector<Posting>& postings);
   void push(const Posting& posting);
   void apply(const Term& term, size_t first, std::span<uint64_t> bits);
   void unite(Cursor& cursor, size_t first, std::span<uint64_t> bits);

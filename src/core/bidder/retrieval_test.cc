@@ -373,6 +373,28 @@ TEST(Retrieval, creatives_that_fit_take_turns_by_the_request) {
   EXPECT_LT(firsts, 600);
 }
 
+TEST(Retrieval, explanations_count_every_line_item_at_the_first_thing_that_dropped_it) {
+  SmallCatalog small;
+  for (int64_t id = 1; id <= 6; ++id) {
+    small.add(id);
+  }
+  small.rows.line_items[0].end_s = kWednesdayNoonS;
+  small.rows.line_items[1].targeting.of(Dimension::kCountry).include = {"FR"};
+  small.rows.line_items[2].targeting.of(Dimension::kDeal).include = {"d1"};
+  small.rows.creatives[3].w = 728;
+  small.rows.creatives[4].secure = false;
+  const Catalog catalog = small.compile();
+  const Said said(R"({"id":"r","imp":[{"id":"1","secure":1,"banner":{"w":300,"h":250}}],)"
+                  R"("device":{"geo":{"country":"DEU"}}})");
+  Retrieval retrieval;
+  retrieval.begin(catalog, said.facts, kWednesdayNoonS);
+  const Explanation explanation = retrieval.explain(0);
+  EXPECT_EQ(explanation.drops,
+            (std::vector<Drop>{{"flight", 1}, {"country", 1}, {"deal", 1}, {"offer", 1}}));
+  EXPECT_EQ(explanation.misfits[static_cast<size_t>(Misfit::kSecure)], 1U);
+  EXPECT_EQ(explanation.candidates, 1U);
+}
+
 TEST(Retrieval, one_worker_goes_from_one_catalog_to_the_next) {
   SmallCatalog small;
   small.add(1);

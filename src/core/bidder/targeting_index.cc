@@ -184,8 +184,9 @@ void TargetingIndexBuilder::circle(uint32_t item, const Radius& radius) {
     return;
   }
   const double reach_lon = reach / std::cos((std::abs(radius.lat) + reach) * kDegree) + kSlack;
-  for (double lat = std::floor(radius.lat - reach); lat <= radius.lat + reach; ++lat) {
-    for (double lon = std::floor(radius.lon - reach_lon); lon <= radius.lon + reach_lon; ++lon) {
+  const auto whole = [](double degrees) { return static_cast<int>(std::floor(degrees)); };
+  for (int lat = whole(radius.lat - reach); lat <= whole(radius.lat + reach); ++lat) {
+    for (int lon = whole(radius.lon - reach_lon); lon <= whole(radius.lon + reach_lon); ++lon) {
       const auto next = static_cast<uint32_t>(cells_.size());
       add(cells_, out_.cells_.insert(cell_of(lat, lon), next), number);
     }

@@ -45,6 +45,18 @@ std::vector<naive::Match> found(Retrieval& retrieval, const Catalog& catalog, si
   return out;
 }
 
+/// Line items that an explanation speaks of.
+size_t accounted(const Explanation& explanation) {
+  size_t out = explanation.candidates;
+  for (const Drop& drop : explanation.drops) {
+    out += drop.line_items;
+  }
+  for (const uint32_t misfits : explanation.misfits) {
+    out += misfits;
+  }
+  return out;
+}
+
 struct Play {
   size_t requests = 0;
   size_t matches = 0;  ///< Of line items to imps.
@@ -85,6 +97,9 @@ bool agree(uint64_t seed, int line_items, size_t requests, Play& play) {
                       << ": " << got.size() << " found, " << expected.size() << " expected\n"
                       << text.view();
         return false;
+      }
+      if (i % 16 == 0) {
+        EXPECT_EQ(accounted(retrieval.explain(imp)), catalog.items().size()) << "seed " << seed;
       }
       play.matches += got.size();
       play.imps_with_some += got.empty() ? 0 : 1;

@@ -113,9 +113,8 @@ bool parse_number(std::string_view text, uint32_t& out) {
   if (text.empty() || text.size() > kDigitsMax || (text[0] == '0' && text.size() > 1)) {
     return false;
   }
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc() && rest == end;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && rest == text.data() + text.size();
 }
 
 }  // namespace spillway::bidder

@@ -36,6 +36,9 @@ void RedisClient::Body::on_call_timer(Call& call, base::Instant now) {
 
 /// The first leg is late: a second one, if all gates let it pass. The first stays where it is.
 void RedisClient::Body::hedge(Call& call, base::Instant now) {
+  if (!call.hedged) {
+    return;
+  }
   RedisServer* const first = call.legs[0].server;
   RedisServer* const other = pick(RedisUse::kRead, first);
   const bool has_command = !call.command.bytes().empty();
@@ -108,7 +111,8 @@ void RedisClient::Body::on_server_down(RedisServer& server, RedisErrc why,
 /// Whether the second leg has left: only the connection knows.
 void RedisClient::Body::note_sent(Call& call) {
   const auto& second = call.legs[1];
-  if (second.server != nullptr && second.server->sent(second.generation, second.serial)) {
+  if (call.hedged && second.server != nullptr &&
+      second.server->sent(second.generation, second.serial)) {
     call.hedged->on_sent();
   }
 }
@@ -185,7 +189,7 @@ void RedisClient::Body::drop(Call& call, RedisErrc why) {
 void RedisClient::Body::release(Call& call, resilience::Tail tail) {
   for (Place& leg : call.legs) {
     if (leg.server != nullptr) {
-      leg.server->abandon(leg.generation, leg.serial, std::move(tail));
+      leg.server->abandon(leg.generation, leg.serial, std::exchange(tail, {}));
       leg.server = nullptr;
     }
   }

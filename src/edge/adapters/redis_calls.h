@@ -26,7 +26,7 @@ namespace spillway::adapters {
 
 /// The calls of one RedisClient: from permit to outcome. redis_client.cc decides where a call goes
 /// and begins it, redis_calls.cc ends it.
-struct RedisClient::Body final : RedisServer::Owner, RedisSentinels::Owner {
+struct RedisClient::Body : RedisServer::Owner, RedisSentinels::Owner {
   /// One command in one connection.
   struct Place {
     RedisServer* server = nullptr;  ///< Null: none, or it is over.
@@ -57,7 +57,9 @@ struct RedisClient::Body final : RedisServer::Owner, RedisSentinels::Owner {
 
   Body(net::Reactor& own_reactor, RedisSettings own_settings, resilience::Guard& own_guard,
        uint32_t own_worker, uint64_t seed, std::shared_ptr<net::NameLookup> names);
-  ~Body();
+  virtual ~Body();
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
 
   // redis_client.cc
   base::Result<RedisTicket, RedisErrc> ask(RedisUse use, std::span<const std::string_view> parts,
@@ -75,7 +77,8 @@ struct RedisClient::Body final : RedisServer::Owner, RedisSentinels::Owner {
   Call& take_call();
   [[nodiscard]] Call* find(uint64_t id) const;
   base::Result<RedisTicket, RedisErrc> refuse(RedisErrc why);
-  void on_topology(const std::string& primary, const std::vector<std::string>& replicas) override;
+  void on_topology(const std::string& primary_address,
+                   const std::vector<std::string>& replica_addresses) override;
   void on_no_sentinel() override;
   std::unique_ptr<RedisServer> make_server(const std::string& address, RedisRole role);
 
@@ -85,7 +88,7 @@ struct RedisClient::Body final : RedisServer::Owner, RedisSentinels::Owner {
   void on_server_ready(RedisServer& server) override;
   void on_server_reply(RedisServer& server, uint64_t leg_of_call, RedisReply reply) override;
   void on_server_down(RedisServer& server, RedisErrc why,
-                      const std::vector<uint64_t>& calls) override;
+                      const std::vector<uint64_t>& owed) override;
   void on_leg(Call& call, resilience::Leg leg, const RedisEnd& end, RedisReply reply);
   void time_out(Call& call, base::Instant now);
   void settle(Call& call, resilience::Outcome outcome, const RedisResult& result, RedisReply reply);

@@ -1,7 +1,6 @@
 #include "adapters/redis_caps.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -60,9 +59,12 @@ std::vector<resilience::Problem> validate(const RedisCapsSettings& settings) {
   return check.take();
 }
 
-struct RedisCaps::Body final : RedisListener, net::Timer {
-  /// One read under way.
+struct RedisCaps::Body : RedisListener, net::Timer {
+  /// One read under way; its place is used again.
   struct Read {
+    uint64_t number = 0;  ///< Its place below, how often that was used above, the last bit set.
+    bool live = false;
+    RedisTicket ticket = 0;
     uint64_t tag = 0;
     CapListener* listener = nullptr;
     size_t keys = 0;
@@ -85,9 +87,11 @@ struct RedisCaps::Body final : RedisListener, net::Timer {
        uint64_t seed)
       : reactor(own_reactor), client(own_client), settings(own_settings), rng(seed) {}
 
-  ~Body() {
-    for (const auto& [place, ticket] : read_tickets) {
-      client.cancel(ticket);
+  virtual ~Body() {
+    for (const Read& each : reads) {
+      if (each.live) {
+        client.cancel(each.ticket);
+      }
     }
     for (const auto& [number, ticket] : win_tickets) {
       client.cancel(ticket);
@@ -102,6 +106,8 @@ struct RedisCaps::Body final : RedisListener, net::Timer {
                                             base::Instant deadline, uint64_t tag,
                                             CapListener& listener);
   void on_redis(uint64_t tag, const RedisResult& result, RedisReply reply) override;
+  [[nodiscard]] Read* find_read(uint64_t number);
+  Read take_read(Read& read);
   void on_read(const Read& read, const RedisResult& result);
   void on_win(uint64_t number, const RedisResult& result, RedisReply reply);
   void on_timer(base::Instant now) override;
@@ -118,9 +124,9 @@ struct RedisCaps::Body final : RedisListener, net::Timer {
   caps::Command command;
   std::vector<std::string_view> views;
   std::vector<caps::CapCounts> counts;
-  uint64_t next = 0;  ///< Numbers reads (odd) and wins (even).
-  std::unordered_map<uint64_t, Read> reads;
-  std::unordered_map<uint64_t, RedisTicket> read_tickets;
+  uint64_t next = 0;  ///< Numbers wins; even.
+  std::vector<Read> reads;
+  std::vector<uint32_t> free_reads;
   std::unordered_map<uint64_t, Win> wins;                 ///< All that wait or are under way.
   std::unordered_map<uint64_t, RedisTicket> win_tickets;  ///< Under way.
   std::deque<uint64_t> queue;                             ///< Those that wait, in order.
@@ -139,29 +145,45 @@ base::Result<RedisTicket, RedisErrc> RedisCaps::Body::read(const caps::UserHash&
   SPILLWAY_ASSERT(!keys.empty() && keys.size() <= kMostKeys);
   counters.reads.add();
   caps::read_command(user, keys, command);
-  const uint64_t number = next += 2;
+  if (free_reads.empty()) {
+    free_reads.push_back(static_cast<uint32_t>(reads.size()));
+    reads.push_back({.number = uint64_t{reads.size()} << 1 | 1});
+  }
+  Read& made = reads[free_reads.back()];
   const auto ticket =
-      client.ask(RedisUse::kRead, views_of(command, views), deadline, number | 1, *this);
+      client.ask(RedisUse::kRead, views_of(command, views), deadline, made.number, *this);
   if (!ticket) {
     counters.read_failures.add();
     return std::unexpected(ticket.error());
   }
-  reads.emplace(number, Read{.tag = tag, .listener = &listener, .keys = keys.size()});
-  read_tickets.emplace(number, *ticket);
-  return number;
+  free_reads.pop_back();
+  made.live = true;
+  made.ticket = *ticket;
+  made.tag = tag;
+  made.listener = &listener;
+  made.keys = keys.size();
+  return made.number;
+}
+
+RedisCaps::Body::Read* RedisCaps::Body::find_read(uint64_t number) {
+  const size_t place = static_cast<uint32_t>(number) >> 1;
+  const bool found = place < reads.size() && reads[place].live && reads[place].number == number;
+  return found ? &reads[place] : nullptr;
+}
+
+RedisCaps::Body::Read RedisCaps::Body::take_read(Read& read) {
+  const Read taken = read;
+  read.live = false;
+  read.number += uint64_t{1} << 32;
+  free_reads.push_back(static_cast<uint32_t>(taken.number) >> 1);
+  return taken;
 }
 
 void RedisCaps::Body::on_redis(uint64_t tag, const RedisResult& result, RedisReply reply) {
-  const uint64_t number = tag & ~uint64_t{1};
   if ((tag & 1) == 0) {
-    on_win(number, result, reply);
-    return;
-  }
-  read_tickets.erase(number);
-  if (const auto found = reads.find(number); found != reads.end()) {
-    const Read read = found->second;
-    reads.erase(found);
-    on_read(read, result);
+    on_win(tag, result, reply);
+  } else if (Read* const found = find_read(tag); found != nullptr) {
+    on_read(take_read(*found), result);
   }
 }
 
@@ -177,9 +199,7 @@ void RedisCaps::Body::on_read(const Read& read, const RedisResult& result) {
     counters.unreadable.add(counts[i].parse(field.text()) ? 0 : 1);
     ++i;
   });
-  // The listener may read again, into the same memory.
-  const std::vector<caps::CapCounts> mine = std::move(counts);
-  read.listener->on_counts(read.tag, std::span(mine));
+  read.listener->on_counts(read.tag, std::span<const caps::CapCounts>(counts));
 }
 
 bool RedisCaps::Body::send(uint64_t number, Win& win) {
@@ -266,10 +286,8 @@ base::Result<RedisTicket, RedisErrc> RedisCaps::read(const caps::UserHash& user,
 }
 
 void RedisCaps::cancel(RedisTicket ticket) {
-  if (const auto found = body_->read_tickets.find(ticket); found != body_->read_tickets.end()) {
-    body_->client.cancel(found->second);
-    body_->read_tickets.erase(found);
-    body_->reads.erase(ticket);
+  if (Body::Read* const found = body_->find_read(ticket); found != nullptr) {
+    body_->client.cancel(body_->take_read(*found).ticket);
   }
 }
 

@@ -217,6 +217,19 @@ TEST_F(RedisCapsTest, WhatCannotBeReadIsSaidToBeUnknownAndNotZero) {
   EXPECT_EQ(caps_->counters().read_failures.value(), 1U);
 }
 
+TEST_F(RedisCapsTest, AReadThatIsGivenUpIsSilentAndItsPlaceIsUsedAgain) {
+  ASSERT_TRUE(win("a1", {{day_}}));
+  ASSERT_TRUE(written());
+  for (int i = 0; i < 100; ++i) {
+    const auto ticket = caps_->read(user_, {{day_}}, reactor_.refresh() + 5s, 1'000, *this);
+    ASSERT_TRUE(ticket);
+    caps_->cancel(*ticket);
+    caps_->cancel(*ticket);
+    ASSERT_EQ(total(user_, day_), 1U);
+  }
+  EXPECT_FALSE(counts_.contains(1'000));
+}
+
 /// The script and CapCounts are two programs for one rule.
 TEST_F(RedisCapsTest, TheScriptCountsAsCapCountsDoes) {
   base::Rng rng(6);

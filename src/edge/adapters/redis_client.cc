@@ -14,6 +14,7 @@
 
 #include "adapters/redis_calls.h"
 #include "adapters/redis_connection.h"
+#include "adapters/redis_outcome.h"
 #include "adapters/redis_protocol.h"
 #include "adapters/redis_sentinel.h"
 #include "adapters/redis_server.h"
@@ -104,7 +105,7 @@ RedisClient::Body::Body(net::Reactor& own_reactor, RedisSettings own_settings,
             .settings = settings,
             .counters = counters,
             .rng = base::Rng(seed),
-            .names = std::move(names),
+            .names = names != nullptr ? std::move(names) : net::Resolver::shared(),
             .last_error = {}},
       hedger(settings.hedge, reactor.now()),
       self(std::make_shared<Body*>(this)) {}

@@ -96,7 +96,8 @@ struct RedisCounters {
 class RedisClient {
  public:
   /// `settings` are sound (validate). `guard` is shared by all workers and all who ask this Redis;
-  /// `worker` is this one's index in it. `reactor` and `guard` outlive the client.
+  /// `worker` is this one's index in it. `reactor` and `guard` outlive the client. `names`: who
+  /// looks host names up, null for the process's resolver.
   RedisClient(net::Reactor& reactor, RedisSettings settings, resilience::Guard& guard,
               uint32_t worker, uint64_t seed, std::shared_ptr<net::NameLookup> names = {});
   RedisClient(const RedisClient&) = delete;

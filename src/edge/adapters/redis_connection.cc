@@ -167,7 +167,9 @@ void RedisConnection::greet() {
 }
 
 void RedisConnection::greet_with(std::span<const std::string_view> parts, uint64_t step) {
-  (void)send(RedisCommand(parts), step);
+  if (!send(RedisCommand(parts), step)) {
+    end(RedisErrc::kProtocol);  // No memory for it.
+  }
 }
 
 void RedisConnection::on_greeting(uint64_t step, const RedisReply& reply) {

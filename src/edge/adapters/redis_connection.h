@@ -34,7 +34,7 @@ enum class RedisRole : uint8_t { kAny, kPrimary, kSentinel };
 ///
 /// One thread. Its owner is told of everything from the reactor, never inside send(); it may call
 /// end() from there, and destroys the connection later.
-class RedisConnection : private net::ReadySink, private net::Timer {
+class RedisConnection final : private net::ReadySink, private net::Timer {
  public:
   class Owner {
    public:

@@ -390,12 +390,14 @@ class RedisTest : public ::testing::Test, public RedisListener, private net::Tim
   /// Runs the reactor until `condition` holds, `limit` at most.
   bool run_until(const std::function<bool()>& condition, base::Duration limit = 15s) {
     const base::Instant end = reactor_.refresh() + limit;
-    while (!condition() && reactor_.refresh() < end) {
+    bool holds = condition();
+    while (!holds && reactor_.refresh() < end) {
       reactor_.timers().arm(*this, reactor_.now() + 1ms);
       reactor_.run();
+      holds = condition();
     }
     cancel();
-    return condition();
+    return holds;
   }
 
   void run_for(base::Duration time) {

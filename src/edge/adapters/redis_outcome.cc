@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <string_view>
 
 #include "adapters/redis_client.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hiredis/hiredis.h>
+#include <hiredis/read.h>
 
 #include "adapters/redis_reply.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
 
 #include "adapters/redis_reply.h"
 

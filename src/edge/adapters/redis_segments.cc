@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,7 +21,7 @@ namespace spillway::adapters {
 
 namespace caps = bidder::caps;
 
-struct RedisSegments::Body final : RedisListener {
+struct RedisSegments::Body : RedisListener {
   /// Somebody who is to be told: the one who reads, or one who waits for it.
   struct Asker {
     uint64_t tag = 0;
@@ -41,7 +39,7 @@ struct RedisSegments::Body final : RedisListener {
        const caps::SegmentCacheSettings& settings)
       : reactor(own_reactor), client(own_client), cache(settings) {}
 
-  ~Body() {
+  virtual ~Body() {
     for (const auto& [number, read] : reads) {
       client.cancel(read.ticket);
     }

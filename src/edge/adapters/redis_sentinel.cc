@@ -25,6 +25,7 @@ namespace {
 
 constexpr size_t kMostReplicas = 8;
 constexpr base::Duration kAtMostEvery = std::chrono::milliseconds(250);
+constexpr uint32_t kPatience = 4;
 constexpr uint64_t kPrimary = 1;
 constexpr uint64_t kReplicas = 2;
 
@@ -101,9 +102,13 @@ void RedisSentinels::ask_at(base::Instant at) {
 }
 
 void RedisSentinels::ask_soon() {
-  if (!asking_) {
-    ask_at(std::max(parts_.reactor.now(), asked_at_ + kAtMostEvery));
+  if (asking_) {
+    return;
   }
+  ++complaints_;
+  // It may be cut off from the others, and not know of a fail-over.
+  move_on_ = move_on_ || (complaints_ % kPatience == 0 && parts_.settings.sentinels.size() > 1);
+  ask_at(std::max(parts_.reactor.now(), asked_at_ + kAtMostEvery));
 }
 
 void RedisSentinels::on_timer(base::Instant now) {
@@ -126,7 +131,6 @@ void RedisSentinels::ask() {
   const std::array<std::string_view, 3> replicas{"SENTINEL", "replicas", name};
   asked_at_ = parts_.reactor.now();
   asking_ = true;
-  primary_.clear();
   if (!server_->send(RedisCommand(primary), kPrimary) ||
       !server_->send(RedisCommand(replicas), kReplicas)) {
     next_sentinel();
@@ -150,14 +154,15 @@ void RedisSentinels::on_server_reply(RedisServer& /*server*/, uint64_t call, Red
       next_sentinel();  // It does not know the name.
       return;
     }
-    primary_ = *primary;
+    complaints_ = *primary == known_primary_ ? complaints_ : 0;
+    known_primary_ = *primary;
     return;
   }
   asking_ = false;
   failed_in_a_row_ = 0;
   cancel();
   ask_at(parts_.reactor.now() + parts_.settings.refresh);
-  owner_.on_topology(primary_, parse_replicas(reply));
+  owner_.on_topology(known_primary_, parse_replicas(reply));
 }
 
 void RedisSentinels::on_server_down(RedisServer& /*server*/, RedisErrc /*why*/,

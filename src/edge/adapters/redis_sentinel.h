@@ -26,7 +26,7 @@ namespace spillway::adapters {
 /// Keeps asking the sentinels, one after another until one answers, where the primary and its
 /// replicas are: every `refresh`, and when told that something failed (four times a second at
 /// most). Source: redis.io, "Guidelines for Redis clients with support for Redis Sentinel".
-class RedisSentinels : private RedisServer::Owner, private net::Timer {
+class RedisSentinels final : private RedisServer::Owner, private net::Timer {
  public:
   class Owner {
    public:
@@ -46,7 +46,7 @@ class RedisSentinels : private RedisServer::Owner, private net::Timer {
 
   void start();
 
-  /// Something failed: ask soon.
+  /// Something failed: ask soon; a sentinel whose answer does not help is left for the next one.
   void ask_soon();
 
   /// No answer is known, or may be wrong, and none is under way.
@@ -71,8 +71,9 @@ class RedisSentinels : private RedisServer::Owner, private net::Timer {
   bool asking_ = false;
   bool move_on_ = false;  ///< The present one is of no use; another when the timer fires.
   size_t failed_in_a_row_ = 0;
+  uint32_t complaints_ = 0;  ///< Since the primary changed.
   base::Instant asked_at_{};
-  std::string primary_;
+  std::string known_primary_;
 };
 
 }  // namespace spillway::adapters

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -34,6 +33,18 @@ struct RedisServer::Mail {
   std::mutex mutex;  ///< Guards `reactor`, which other threads post to.
   net::Reactor* reactor = nullptr;
   RedisServer* server = nullptr;  ///< The reactor's thread only.
+
+  static void deliver(const std::shared_ptr<Mail>& mail, std::vector<net::SocketAddress> found) {
+    const std::lock_guard lock(mail->mutex);
+    if (mail->reactor == nullptr) {
+      return;
+    }
+    mail->reactor->post([mail, found = std::move(found)] {
+      if (mail->server != nullptr) {
+        mail->server->resolved(found);
+      }
+    });
+  }
 };
 
 std::shared_ptr<net::TlsClient> redis_tls(const RedisSettings& settings, const std::string& host,
@@ -99,20 +110,17 @@ void RedisServer::resolve() {
     return;
   }
   const std::vector<net::SocketAddress> literal = net::literal_address(host_, port_);
-  if (!literal.empty() || parts_.names == nullptr) {
+  if (!literal.empty()) {
     resolved(literal);
     return;
   }
+  look_up();
+}
+
+void RedisServer::look_up() {
   resolving_ = true;
   parts_.names->look_up(host_, port_, [mail = mail_](std::vector<net::SocketAddress> found) {
-    const std::lock_guard lock(mail->mutex);
-    if (mail->reactor != nullptr) {
-      mail->reactor->post([mail, found = std::move(found)] {
-        if (mail->server != nullptr) {
-          mail->server->resolved(found);
-        }
-      });
-    }
+    Mail::deliver(mail, std::move(found));
   });
 }
 

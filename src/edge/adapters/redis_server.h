@@ -29,8 +29,8 @@ struct RedisParts {
   const RedisSettings& settings;
   RedisCounters& counters;
   base::Rng rng;
-  std::shared_ptr<net::NameLookup> names;
-  std::string last_error;  ///< What a server said when it refused us.
+  std::shared_ptr<net::NameLookup> names;  ///< Never null.
+  std::string last_error;                  ///< What a server said when it refused us.
 };
 
 /// The context for connections to `host`; null: plain, or `failed`.
@@ -52,7 +52,7 @@ class RedisPatience {
 
 /// One address that is kept connected: resolved, connected, greeted, and all of it again after a
 /// while when it fails. The same thread rule as RedisConnection's.
-class RedisServer : private RedisConnection::Owner, private net::Timer {
+class RedisServer final : private RedisConnection::Owner, private net::Timer {
  public:
   class Owner {
    public:
@@ -105,6 +105,7 @@ class RedisServer : private RedisConnection::Owner, private net::Timer {
   void on_end(RedisConnection& connection, RedisErrc why, std::string_view text) override;
   void on_timer(base::Instant now) override;
   void resolve();
+  void look_up();
   void resolved(const std::vector<net::SocketAddress>& addresses);
   void failed(RedisErrc why, const std::vector<uint64_t>& calls);
 

@@ -14,6 +14,7 @@
 #include "net/stream.h"
 #include "resilience/checker.h"
 #include "resilience/hedge.h"
+#include "resilience/limiter.h"
 #include "resilience/problem.h"
 #include "resilience/settings.h"
 

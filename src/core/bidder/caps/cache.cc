@@ -1,6 +1,7 @@
 #include "bidder/caps/cache.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@ namespace spillway::bidder::caps {
 namespace {
 
 constexpr size_t kShards = 64;
+constexpr size_t kAtOnce = 32;  ///< Keys a section.
 
 struct Known {
   CapCounts counts;
@@ -79,22 +81,30 @@ bool CapCache::find(const UserHash& user, std::span<const CapKey> keys, std::spa
     }
     return keys.empty();
   }
-  // Memory is asked for before the lock is held.
-  missing.reserve(before + keys.size());
+  missing.reserve(before + keys.size());  // no allocation under the lock
   Shard& shard = shard_of(user);
-  const base::SpinSection section(shard.lock);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const uint32_t place = shard.places.ask(counter_key(user, keys[i]));
-    if (place != TinyLfu::kNone && unix_s < shard.known[place].good_until_s) {
-      counts[i] = shard.known[place].counts;
-    } else {
-      missing.push_back(static_cast<uint32_t>(i));
+  for (size_t from = 0; from < keys.size(); from += kAtOnce) {
+    const size_t end = std::min(keys.size(), from + kAtOnce);
+    std::array<uint64_t, kAtOnce> hashes{};
+    for (size_t i = from; i < end; ++i) {
+      hashes[i - from] = counter_key(user, keys[i]);
+      shard.places.prefetch(hashes[i - from]);
     }
+    const base::SpinSection section(shard.lock);
+    const size_t misses_before = missing.size();
+    for (size_t i = from; i < end; ++i) {
+      const uint32_t place = shard.places.ask(hashes[i - from]);
+      if (place != TinyLfu::kNone && unix_s < shard.known[place].good_until_s) {
+        counts[i] = shard.known[place].counts;
+      } else {
+        missing.push_back(static_cast<uint32_t>(i));
+      }
+    }
+    const size_t misses = missing.size() - misses_before;
+    shard.counts.cold_misses += misses;
+    shard.counts.warm_hits += end - from - misses;
   }
-  const size_t misses = missing.size() - before;
-  shard.counts.cold_misses += misses;
-  shard.counts.warm_hits += keys.size() - misses;
-  return misses == 0;
+  return missing.size() == before;
 }
 
 void CapCache::populate(const UserHash& user, std::span<const CapKey> keys,

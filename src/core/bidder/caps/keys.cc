@@ -12,6 +12,7 @@
 #include "base/hmac_sha256.h"
 #include "bidder/caps/user.h"
 #include "bidder/caps/window.h"
+#include "bidder/model.h"
 
 namespace spillway::bidder::caps {
 

@@ -1,8 +1,6 @@
 #include "bidder/caps/segments.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

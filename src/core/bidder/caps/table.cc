@@ -63,6 +63,8 @@ struct Counter {
   }
 };
 
+using Hashes = std::array<uint64_t, kMostLimits>;
+
 /// Keys apart from their counters: a look-up reads two lines of memory and the counter's own.
 struct Set {
   std::array<uint64_t, kWays> keys{};  ///< 0: free.
@@ -127,6 +129,33 @@ struct alignas(64) CapTable::Stripe {
 
   void advance(uint32_t now) { slice = std::max(slice, now); }
 
+  /// What the section will look for, hashed and on its way from memory before the lock is held.
+  void prepare(const UserHash& user, std::span<const CapKey> keys, Hashes& hashes) {
+    SPILLWAY_ASSERT(keys.size() <= kMostLimits);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      hashes[i] = prepare(user, keys[i]);
+    }
+  }
+
+  void prepare(const UserHash& user, std::span<const CapLimit> limits, Hashes& hashes) {
+    SPILLWAY_ASSERT(limits.size() <= kMostLimits);
+    for (size_t i = 0; i < limits.size(); ++i) {
+      hashes[i] = prepare(user, limits[i].key);
+    }
+  }
+
+  uint64_t prepare(const UserHash& user, const CapKey& key) {
+    const uint64_t hash = counter_key(user, key);
+    const Set& set = set_of(hash);
+    __builtin_prefetch(set.keys.data());
+    __builtin_prefetch(set.keys.data() + kWays / 2);
+    return hash;
+  }
+
+  static const CapKey& key_of(const CapKey& key) { return key; }
+
+  static const CapKey& key_of(const CapLimit& limit) { return limit.key; }
+
   base::SpinLock lock;
   uint32_t slice = 0;
   CapTableCounters counts;
@@ -165,15 +194,16 @@ base::Result<CapHold, CapRefusal> CapTable::reserve(const UserHash& user,
                                                     std::span<const CapLimit> limits,
                                                     std::span<const CapCounts> known,
                                                     int64_t unix_s) {
-  SPILLWAY_ASSERT(limits.size() <= kMostLimits);
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
   std::array<Counter*, kMostLimits> taken{};
+  Hashes hashes{};
+  stripe.prepare(user, limits, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < limits.size(); ++i) {
     const CapKey& key = limits[i].key;
-    Counter* const counter = stripe.find_or_make(counter_key(user, key), unix_s);
+    Counter* const counter = stripe.find_or_make(hashes[i], unix_s);
     if (counter != nullptr && !known.empty()) {
       counter->shown.merge_max(known[i]);
     }
@@ -198,13 +228,15 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
                       std::span<const CapCounts> known, int64_t unix_s) const {
   SPILLWAY_ASSERT(known.empty() || known.size() == limits.size());
   Stripe& stripe = stripe_of(user);
+  Hashes hashes{};
+  stripe.prepare(user, limits, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < limits.size(); ++i) {
     const CapKey& key = limits[i].key;
     CapCounts shown = known.empty() ? CapCounts{} : known[i];
     uint32_t held = 0;
-    if (Counter* const counter = stripe.find(counter_key(user, key)); counter != nullptr) {
+    if (Counter* const counter = stripe.find(hashes[i]); counter != nullptr) {
       stripe.counts.expired += counter->roll(stripe.slice);
       shown.merge_max(counter->shown);
       held = counter->held();
@@ -220,18 +252,20 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
 bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                    int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
+  Hashes hashes{};
+  stripe.prepare(user, keys, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   bool in_time = true;
-  for (const CapKey& key : keys) {
-    Counter* const counter = stripe.find_or_make(counter_key(user, key), unix_s);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Counter* const counter = stripe.find_or_make(hashes[i], unix_s);
     uint16_t* const place = counter != nullptr ? counter->taken_in(hold) : nullptr;
     in_time = in_time && place != nullptr;
     if (place != nullptr) {
       --*place;
     }
     if (counter != nullptr) {
-      counter->shown.add(bucket_at(key, unix_s), 1);
+      counter->shown.add(bucket_at(keys[i], unix_s), 1);
     }
   }
   ++stripe.counts.won;
@@ -242,11 +276,13 @@ bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold h
 void CapTable::release(const UserHash& user, std::span<const CapKey> keys, CapHold hold,
                        int64_t unix_s) {
   Stripe& stripe = stripe_of(user);
+  Hashes hashes{};
+  stripe.prepare(user, keys, hashes);
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   bool held = false;
-  for (const CapKey& key : keys) {
-    Counter* const counter = stripe.find(counter_key(user, key));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Counter* const counter = stripe.find(hashes[i]);
     if (counter == nullptr) {
       continue;
     }
@@ -263,12 +299,19 @@ void CapTable::learn(const UserHash& user, std::span<const CapKey> keys,
                      std::span<const CapCounts> known, int64_t unix_s) {
   SPILLWAY_ASSERT(known.size() == keys.size());
   Stripe& stripe = stripe_of(user);
-  const base::SpinSection section(stripe.lock);
-  stripe.advance(slice_at(unix_s));
-  for (size_t i = 0; i < keys.size(); ++i) {
-    Counter* const counter = stripe.find_or_make(counter_key(user, keys[i]), unix_s);
-    if (counter != nullptr) {
-      counter->shown.merge_max(known[i]);
+  // A section at a time: however many there are, nobody waits longer.
+  for (size_t from = 0; from < keys.size(); from += kMostLimits) {
+    const std::span<const CapKey> some =
+        keys.subspan(from, std::min(kMostLimits, keys.size() - from));
+    Hashes hashes{};
+    stripe.prepare(user, some, hashes);
+    const base::SpinSection section(stripe.lock);
+    stripe.advance(slice_at(unix_s));
+    for (size_t i = 0; i < some.size(); ++i) {
+      Counter* const counter = stripe.find_or_make(hashes[i], unix_s);
+      if (counter != nullptr) {
+        counter->shown.merge_max(known[from + i]);
+      }
     }
   }
 }

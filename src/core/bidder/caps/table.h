@@ -62,6 +62,8 @@ struct CapTableCounters {
 /// places that the other instances hold or won since the last learn(): <= (N - 1) · most in the
 /// worst case, none when a user's requests all come to one instance.
 ///
+/// All calls take 32 limits or keys at most, but learn() which takes any number.
+///
 /// 256 stripes by user, each under a SpinLock; a section is at most a few hundred nanoseconds.
 /// Memory: `bytes`, allocated at creation; sets of 16 counters, the one used longest ago without a
 /// place goes first. Time is Unix seconds; a clock that steps back neither frees nor expires.
@@ -74,7 +76,7 @@ class CapTable {
   CapTable& operator=(const CapTable&) = delete;
   ~CapTable();
 
-  /// Places under all of `limits` (32 at most), or under none. `known` is what Redis said about
+  /// Places under all of `limits`, or under none. `known` is what Redis said about
   /// each, in the same order, or empty: it is learnt first.
   [[nodiscard]] base::Result<CapHold, CapRefusal> reserve(const UserHash& user,
                                                           std::span<const CapLimit> limits,

@@ -12,7 +12,6 @@ namespace spillway::bidder::caps {
 
 namespace {
 
-constexpr size_t kRows = 4;
 constexpr uint64_t kLowBits = 0x1111111111111111ULL;
 constexpr uint64_t kHalves = 0x7777777777777777ULL;
 

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/privacy.h"
 #include "openrtb/consent/gpp.h"
+#include "openrtb/consent/privacy.h"
 #include "openrtb/consent/tcf.h"
 #include "openrtb/consent/us_privacy.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 
-namespace spillway::exchange {
+namespace spillway::openrtb::consent {
 
 namespace {
 
@@ -199,4 +199,4 @@ class Reader {
 
 PrivacySignals read_privacy(const openrtb::Document& document) { return Reader(document).read(); }
 
-}  // namespace spillway::exchange
+}  // namespace spillway::openrtb::consent

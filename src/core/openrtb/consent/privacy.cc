@@ -1,4 +1,4 @@
-#include "exchange/privacy.h"
+#include "openrtb/consent/privacy.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "openrtb/consent/tcf.h"
 
-namespace spillway::exchange {
+namespace spillway::openrtb::consent {
 
 namespace {
 
@@ -122,4 +122,4 @@ PrivacyDecision decide(const PrivacySignals& signals, const PrivacyPolicy& polic
   return decision;
 }
 
-}  // namespace spillway::exchange
+}  // namespace spillway::openrtb::consent
