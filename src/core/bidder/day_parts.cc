@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/result.h"
@@ -53,7 +55,7 @@ std::optional<size_t> hour(std::string_view text) {
 
 using Problem = std::optional<std::string>;
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// One group: "mon-fri 8-12,13-22".
 Problem add_group(std::string_view group, DayParts& out) {
@@ -63,10 +65,10 @@ Problem add_group(std::string_view group, DayParts& out) {
   const auto first = day(first_name);
   const auto last = days.empty() ? first : day(trimmed(days));
   if (!first || !last || *first > *last) {
-    return quoted(group) + " starts with no day or range of days (mon to sun)";
+    return in_quotes(group) + " starts with no day or range of days (mon to sun)";
   }
   if (trimmed(hours).empty()) {
-    return quoted(group) + " names no hours";
+    return in_quotes(group) + " names no hours";
   }
   while (!hours.empty()) {
     std::string_view range = next_part(hours, ',');
@@ -74,7 +76,7 @@ Problem add_group(std::string_view group, DayParts& out) {
     const auto from = hour(next_part(range, '-'));
     const auto to = hour(trimmed(range));
     if (!from || !to || *from >= *to) {
-      return quoted(whole) + " is no range of hours (0 to 24)";
+      return in_quotes(whole) + " is no range of hours (0 to 24)";
     }
     for (size_t of_day = *first; of_day <= *last; ++of_day) {
       for (size_t at = *from; at < *to; ++at) {

@@ -21,9 +21,12 @@ using StoreResult = base::Result<T, StoreError>;
 
 /// One consistent reading of a store: every row was committed when the reading began, none later.
 struct CatalogReading {
-  bidder::CatalogRows rows;  ///< In order (see put_in_order()).
-  uint64_t revision = 0;     ///< Counts the writes of import and generate. 0: never written.
-  int64_t written_s = 0;     ///< Unix seconds of the last of them.
+  bidder::CatalogRows rows;  ///< In order (see bidder::put_in_order()).
+  /// Of the rows' contents: equal readings have equal ones, whoever changed the rows between them
+  /// and by what means. 0: there are no rows.
+  uint64_t revision = 0;
+  uint64_t writes = 0;    ///< How often replace() has written it.
+  int64_t written_s = 0;  ///< Unix seconds of the last time.
 };
 
 /// Where a catalog is read from. Blocks: only threads that serve no requests may call it, one at a

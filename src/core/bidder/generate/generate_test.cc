@@ -13,10 +13,12 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "bidder/catalog.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
 #include "bidder/model.h"
 #include "bidder/row_order.h"
+#include "bidder/time_zone.h"
 
 namespace spillway::bidder::generate {
 namespace {
@@ -256,18 +258,20 @@ TEST(GeneratedCatalogs, AreTheSameForTheSameSettingsAndCanonical) {
   }
 }
 
-TEST(GeneratedCatalogs, HaveParentsForAllRows) {
+TEST(GeneratedCatalogs, HaveNoProblems) {
+  std::vector<TimeZone> zones;
+  for (const char* name : {"America/New_York", "America/Los_Angeles", "America/Sao_Paulo",
+                           "Europe/London", "Europe/Berlin", "Asia/Kolkata", "Asia/Tokyo"}) {
+    zones.push_back({.name = name, .changes = {}});
+  }
   for (const auto generate : {parity_catalog, honest_catalog}) {
-    const CatalogRows rows = generate({.campaigns = 500, .today_s = 1'800'000'000});
-    for (const Campaign& campaign : rows.campaigns) {
-      EXPECT_LE(campaign.advertiser, std::ssize(rows.advertisers));
-    }
-    for (const LineItem& item : rows.line_items) {
-      EXPECT_LE(item.campaign, std::ssize(rows.campaigns));
-    }
-    for (const Creative& creative : rows.creatives) {
-      EXPECT_LE(creative.line_item, std::ssize(rows.line_items));
-      EXPECT_FALSE(creative.markup.empty());
+    const CatalogRows rows = generate({.campaigns = 3'000, .today_s = 1'800'000'000});
+    const auto problems = check_rows(rows, zones);
+    EXPECT_TRUE(problems.empty());
+    for (size_t i = 0; i < std::min<size_t>(problems.size(), 5); ++i) {
+      ADD_FAILURE() << to_string(problems[i].kind) << " " << problems[i].id << ": "
+                    << problems[i].field << ": " << problems[i].message << ": "
+                    << problems[i].value;
     }
   }
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -67,7 +67,7 @@ struct Share {
   uint64_t most;
 };
 
-const std::array<Share, 9> kShares = {{
+constexpr std::array<Share, 9> kShares = {{
     {Dimension::kCountry, 0.70, 0.05, kCountries, 5},
     {Dimension::kRegion, 0.04, 0.02, kRegions, 3},
     {Dimension::kMetro, 0.05, 0.02, kMetros, 4},

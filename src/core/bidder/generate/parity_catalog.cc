@@ -3,8 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -119,11 +121,10 @@ class Generator {
     }
   }
 
-  template <size_t kSize>
-  void add_distinct(const std::array<std::string_view, kSize>& from, int64_t count,
+  void add_distinct(std::span<const std::string_view> from, int64_t count,
                     std::vector<std::string>& out) {
     while (std::ssize(out) < count) {
-      const std::string_view value = from.at(rng_.below(kSize));
+      const std::string_view value = from[rng_.below(from.size())];
       if (std::ranges::find(out, value) == out.end()) {
         out.emplace_back(value);
       }
