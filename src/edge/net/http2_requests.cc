@@ -46,7 +46,7 @@ void Http2Session::begin_stream(int32_t id) {
   Http2Stream& stream = *streams_.back();
   stream.id = id;
   stream.index = streams_.size() - 1;
-  stream.arrival = worker_.reactor.earliest_arrival();
+  stream.arrival = arrival_;
   stream.age = now() - stream.arrival;
   stream.pending = &worker_.take_request();
   stream.pending->connection = &connection_;
