@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "e2e/exchange_process.h"
 #include "e2e/fake_dsp.h"

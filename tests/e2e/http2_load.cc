@@ -5,17 +5,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <nghttp2/nghttp2.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "e2e/sockets.h"
 
@@ -134,11 +135,12 @@ class Connection {
 
   static Connection& self(void* user) { return *static_cast<Connection*>(user); }
 
+  // NOLINTNEXTLINE(readability-function-size): its parameters are nghttp2's
   static ssize_t read_body(nghttp2_session*, int32_t, uint8_t* into, size_t most, uint32_t* flags,
                            nghttp2_data_source*, void* user) {
     const std::string& body = self(user).body_;
     const size_t size = std::min(most, body.size());
-    std::memcpy(into, body.data(), size);
+    std::copy_n(body.data(), size, into);
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(size);
   }
@@ -164,13 +166,14 @@ class Connection {
     return 0;
   }
 
+  // NOLINTNEXTLINE(readability-function-size): its parameters are nghttp2's
   static int on_header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
                        size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
                        void* user) {
     const std::string_view key(reinterpret_cast<const char*>(name), name_size);
     const std::string_view text(reinterpret_cast<const char*>(value), value_size);
-    if (key == ":status" && text == "200") {
-      self(user).good_.insert(frame->hd.stream_id);
+    if (key == ":status" && !text.starts_with('1')) {
+      self(user).answered_.insert(frame->hd.stream_id);
     }
     return 0;
   }
@@ -180,7 +183,7 @@ class Connection {
     own.open_.erase(id);
     if (error != NGHTTP2_NO_ERROR) {
       ++own.counts_.reset;
-    } else if (own.good_.erase(id) != 0) {
+    } else if (own.answered_.erase(id) != 0) {
       ++own.counts_.answered;
     }
     return 0;
@@ -192,7 +195,7 @@ class Connection {
   Http2Counts& counts_;
   nghttp2_session* session_ = nullptr;
   std::set<int32_t> open_;
-  std::set<int32_t> good_;
+  std::set<int32_t> answered_;
   uint64_t opened_ = 0;
   int32_t last_taken_ = std::numeric_limits<int32_t>::max();
   bool warned_ = false;

@@ -16,7 +16,7 @@ namespace spillway::e2e {
 struct Http2Counts {
   uint64_t connections = 0;
   uint64_t opened = 0;             ///< Streams whose HEADERS were sent.
-  uint64_t answered = 0;           ///< With a 200, whole.
+  uint64_t answered = 0;           ///< Whole, whatever its status: a bid or none.
   uint64_t reset = 0;              ///< By RST_STREAM.
   uint64_t unprocessed = 0;        ///< Over the last stream that a GOAWAY named.
   uint64_t unwarned = 0;           ///< Connections that ended before a GOAWAY, and not by us.

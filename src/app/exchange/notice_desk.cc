@@ -131,7 +131,9 @@ void NoticeDesk::make_calls(base::Instant now) {
   for (const exchange::NoticeCall& call : notices_.take_calls()) {
     ++in_flight_;
     (void)client_.call(
-        target_of(call), "GET", call.target, "", std::span<const std::string_view>{},
+        target_of(call), "GET", call.target,
+        call.device != nullptr ? std::string_view(*call.device) : "",
+        std::span<const std::string_view>{},
         {.connect_by = call.deadline, .first_byte_by = call.deadline, .answer_by = call.deadline},
         call.id, *this);
   }

@@ -168,6 +168,7 @@ void Notices::take_on(base::Instant now, NoticeOrder&& order) {
   notice.kind = order.kind;
   notice.place = place;
   notice.target = std::move(url->target);
+  notice.device = std::move(order.device);
   notice.expires = now + lasts;
   ++counts_.taken[at(order.kind)];
   ++place->second.queued;
@@ -248,6 +249,7 @@ void Notices::send(base::Instant now, Place& place, uint64_t id) {
                     .host = place.second.id,
                     .place = &place.first,
                     .target = notice.target,
+                    .device = notice.device,
                     .deadline = now + limits_.timeout});
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/call_result.h"
 #include "base/time.h"
+#include "exchange/notice_device.h"
 #include "exchange/notice_orders.h"
 #include "exchange/notice_table.h"
 #include "exchange/notice_url.h"
@@ -58,6 +59,7 @@ struct NoticeCall {
   uint32_t host = 0;
   const NoticePlace* place = nullptr;  ///< Valid while the host is not among gone_hosts().
   std::string target;
+  DeviceLines device{};  ///< Header lines to send, or null.
   base::Instant deadline{};
 };
 
@@ -72,8 +74,8 @@ struct NoticeCall {
 /// Every host has a guard, a rate, a number of calls in flight; billing goes first. What must wait
 /// waits in the queue, which is bounded, as is the table of bids that wait for an event.
 ///
-/// One thread. Memory: queue x (about 300 bytes and the URL) + table_bytes + hosts x 8 kB. Cost:
-/// O(log queue) a notice.
+/// One thread. Memory: queue x (about 300 bytes, the URL and the device's lines) + table_bytes +
+/// hosts x 8 kB. Cost: O(log queue) a notice.
 class Notices {
  public:
   /// Whether a host may be called at all: the rule on private addresses.
@@ -132,6 +134,7 @@ class Notices {
     NoticeKind kind = NoticeKind::kWin;
     Place* place = nullptr;
     std::string target;
+    DeviceLines device;
     base::Instant expires{};
     base::Instant again_at = base::kNever;
     uint32_t attempts = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,35 @@ class Desk {
   base::Instant now{100h};
   Notices notices;
 };
+
+TEST(Notices, SayTheDeviceAtEveryAttemptToBill) {
+  Desk desk;
+  ClearedNotices cleared;
+  cleared.waiting.push_back({.auction = 1,
+                             .burl = "http://d/b",
+                             .device = std::make_shared<const std::string>("X-Device-IP: 1\r\n"),
+                             .lifetime = 1h});
+  desk.notices.on_cleared(desk.now, std::move(cleared));
+  EXPECT_EQ(desk.report(EventKind::kImp, 1), EventEnd::kTaken);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto calls = desk.pass(2s);
+    ASSERT_EQ(calls.size(), 1U);
+    ASSERT_NE(calls[0].device, nullptr);
+    EXPECT_EQ(*calls[0].device, "X-Device-IP: 1\r\n");
+    desk.notices.on_result(desk.now, calls[0].id, answer(500));
+  }
+}
+
+TEST(NoticeTable, CountsTheDevicesBytes) {
+  NoticeTable with(1 << 20);
+  NoticeTable without(1 << 20);
+  with.add({}, {.auction = 1,
+                .burl = "b",
+                .device = std::make_shared<const std::string>(1'000, 'x'),
+                .lifetime = 1h});
+  without.add({}, {.auction = 1, .burl = "b", .lifetime = 1h});
+  EXPECT_EQ(with.bytes(), without.bytes() + 1'000);
+}
 
 TEST(NoticeUrl, ReadsHttpAndHttpsAndNothingElse) {
   const auto plain = parse_notice_url("http://DSP.example/win?p=1#x");

@@ -1,5 +1,6 @@
 // What a pause of reads holds, and what it must not.
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <nghttp2/nghttp2.h>
 #include <openssl/ssl.h>
 
 #include "base/time.h"
+#include "net/http.h"
 #include "net/http2_fixture.h"
 #include "net/server.h"
 #include "net/server_fixture.h"
