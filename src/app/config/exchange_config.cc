@@ -208,6 +208,7 @@ void read_house_ads(ConfigReader& root, std::vector<exchange::HouseAd>& out) {
     reader.read("adomain", ad.adomain);
     reader.read("cat", ad.cat);
     reader.finish();
+    read_count(reader, "cattax", ad.cattax, 1, 1'000'000);
   }
 }
 
