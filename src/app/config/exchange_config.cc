@@ -102,6 +102,7 @@ void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
   } else if (out.certificate_file.empty() && !out.client_ca_file.empty()) {
     reader.problem("", "must have cert_file and key_file beside client_ca_file");
   }
+  reader.read("ticket_rotation", out.ticket_rotation, 1s, 168h);
   reader.finish();
 }
 
@@ -207,8 +208,8 @@ void read_house_ads(ConfigReader& root, std::vector<exchange::HouseAd>& out) {
     }
     reader.read("adomain", ad.adomain);
     reader.read("cat", ad.cat);
-    reader.finish();
     read_count(reader, "cattax", ad.cattax, 1, 1'000'000);
+    reader.finish();
   }
 }
 

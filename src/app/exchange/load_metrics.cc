@@ -126,6 +126,9 @@ void write_server(const MetricSources& sources, MetricsPage& page) {
   write_handshakes(counter);
   write_codings(counter);
   write_http2(counter);
+  page.counter("spillway_exchange_tls_ticket_rotations_total",
+               "Times that the keys of resumption tickets were rotated.", {},
+               sources.ticket_rotations);
   page.counter("spillway_exchange_received_bytes_total", "Bytes read from callers.", {},
                server_sum(sources, [](auto& c) -> auto& { return c.received_bytes; }));
   page.counter("spillway_exchange_sent_bytes_total", "Bytes sent to callers.", {},

@@ -268,6 +268,7 @@ std::string Service::metrics() {
                         .rates = rates_.fetches(),
                         .rates_age_s = rates_age_s(),
                         .hosts = hosts_,
+                        .ticket_rotations = tls_ != nullptr ? tls_->ticket_rotations() : 0,
                         .now = clock_.now(),
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
@@ -295,9 +296,20 @@ void Service::on_timer(base::Instant now) {
   hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
+  rotate_tickets(now);
   tell_life(now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);
+}
+
+void Service::rotate_tickets(base::Instant now) {
+  if (tls_ == nullptr || now < tickets_due_) {
+    return;
+  }
+  if (tickets_due_ != base::Instant{}) {
+    tls_->rotate_tickets();
+  }
+  tickets_due_ = now + config_->tls.ticket_rotation;
 }
 
 // A full disk is said once a minute, not once a write.

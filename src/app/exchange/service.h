@@ -71,6 +71,7 @@ class Service final : private net::Timer {
   void begin_stop();
   void go_on_stopping(base::Instant now);
   void end_stop();
+  void rotate_tickets(base::Instant now);
   [[nodiscard]] bool is_over() const;
   void tell_life(base::Instant now);
 
@@ -100,6 +101,8 @@ class Service final : private net::Timer {
   base::Instant close_at_ = base::kNever;  ///< Of the listener, in a stop.
   base::Instant stop_by_ = base::kNever;
   bool closing_ = false;
+  base::Instant tickets_due_{};              ///< When the keys of tickets rotate.
+  base::Instant notices_by_ = base::kNever;  ///< In a stop, once all else is done.
   uint64_t recorder_errors_said_ = 0;
   base::Instant recorder_silent_until_{};
   uint64_t reloads_ = 0;

@@ -45,7 +45,8 @@ std::vector<std::string> fixed_differences(const ExchangeConfig& a, const Exchan
   compare(a.workers == b.workers, "exchange.workers");
   compare(a.log_level == b.log_level, "exchange.log_level");
   compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
-              a.tls.client_ca_file == b.tls.client_ca_file,
+              a.tls.client_ca_file == b.tls.client_ca_file &&
+              a.tls.ticket_rotation == b.tls.ticket_rotation,
           "exchange.tls");
   compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
   compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
