@@ -90,12 +90,14 @@ constexpr std::string_view kNotices =
 
 /// Two bidders, of which "high" wins, and their sink.
 struct Market {
-  explicit Market(std::string_view notices, int failures = 0, std::string_view more = "")
+  explicit Market(std::string_view notices, int failures = 0, std::string_view more = "",
+                  std::string_view exchange_keys = "")
       : sink(failures),
         exchange(fmt::format("dsps:\n"
                              "  - {{ name: high, endpoint: \"http://127.0.0.1:{}/\" }}\n"
                              "  - {{ name: low, endpoint: \"http://127.0.0.1:{}/\" }}\n{}{}",
-                             high.port(), low.port(), notices, more)) {}
+                             high.port(), low.port(), notices, more),
+                 exchange_keys) {}
 
   Sink sink;
   FakeDsp high{[this](const Message&) {
@@ -184,6 +186,17 @@ TEST(Notices, OfBillingExpireWhenTheirHostStaysSick) {
   EXPECT_GE(market.sink.attempts("/bill/high?p=1.5"), 2);
   EXPECT_EQ(market.sink.taken("/bill/high?p=1.5"), 0);
   EXPECT_EQ(market.exchange.metrics()["spillway_exchange_notices_pending"], 0);
+}
+
+TEST(Notices, OfAHostThatIsDownDoNotHoldUpAStop) {
+  Market market(fmt::format("{}  stop_timeout: 100ms\n", kNotices), 1'000, "",
+                ", stop_timeout: 5m");
+  const auto answer = market.exchange.bid_request(kRequest);
+  EXPECT_EQ(market.exchange.auction().call("GET", event_target(answer.body, "burl")).status(), 204);
+  ASSERT_TRUE(market.wait_for("spillway_exchange_notices_retried_total{kind=\"billing\"}", 1));
+  EXPECT_EQ(market.exchange.stop(), 0) << "nobody waits five minutes for it";
+  EXPECT_NE(market.exchange.wait_for_event({"event=stopped", "clean=true", "notices_lost=1"}, 5s),
+            "");
 }
 
 TEST(Notices, AreNotSentForForgedLateOrForeignEvents) {

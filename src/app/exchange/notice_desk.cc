@@ -14,6 +14,7 @@
 #include "app/exchange/notice_addresses.h"
 #include "base/call_result.h"
 #include "base/time.h"
+#include "exchange/notice_orders.h"
 #include "exchange/notice_url.h"
 #include "exchange/notices.h"
 #include "net/client.h"
@@ -106,6 +107,8 @@ bool NoticeDesk::take_event(openrtb::Event event, std::string query) {
     }
   });
 }
+
+size_t NoticeDesk::abandon() { return notices_.abandon() + forwarder_.abandon(); }
 
 bool NoticeDesk::quiet() const {
   return in_flight_ == 0 && forwarder_.quiet() && mailbox_.load(std::memory_order_relaxed) == 0;

@@ -20,6 +20,7 @@
 #include "exchange/notice_url.h"
 #include "openrtb/signed_url.h"
 #include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::exchange {
 
@@ -34,14 +35,18 @@ struct NoticeLimits {
   base::Duration retry_first = std::chrono::milliseconds(250);  ///< Doubles to 10 s.
 };
 
-/// Why a notice was not taken on.
-enum class NoticeDrop : uint8_t { kBadUrl, kPrivateAddress, kQueueFull, kTooManyHosts };
+/// Why a notice was not taken on, or, at the end of the process, not kept any longer.
+enum class NoticeDrop : uint8_t { kBadUrl, kPrivateAddress, kQueueFull, kTooManyHosts, kStopping };
 
-inline constexpr size_t kNoticeDrops = 4;
+inline constexpr size_t kNoticeDrops = 5;
 
 [[nodiscard]] std::string_view to_string(NoticeDrop drop);
 
-/// Counts since the start. taken = sent + failed + expired + pending(), for each kind.
+/// What a call that only tells something came to, as its host's guard hears it.
+[[nodiscard]] resilience::Outcome outcome_of_notice(const base::CallResult& result);
+
+/// Counts since the start. taken = sent + failed + expired + dropped for kStopping + pending(), for
+/// each kind.
 struct NoticeCounts {
   using ByKind = std::array<uint64_t, kNoticeKinds>;
   ByKind taken{};    ///< Took a place in the queue.
@@ -93,6 +98,9 @@ class Notices {
 
   void on_result(base::Instant now, uint64_t id, const base::CallResult& result);
   void on_deadline(base::Instant now);
+
+  /// The process ends: what is not settled is dropped, calls under way included. How many.
+  size_t abandon();
 
   /// When on_deadline wants to be called; kNever when nothing waits. Guards want it every 100 ms
   /// while calls are made.

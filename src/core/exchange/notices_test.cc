@@ -102,6 +102,27 @@ TEST(Notices, SayTheDeviceAtEveryAttemptToBill) {
   }
 }
 
+TEST(Notices, AreDroppedWithAReasonWhenTheProcessEnds) {
+  Desk desk;
+  for (int i = 0; i < 30; ++i) {
+    desk.clear(NoticeKind::kBilling, "http://d/b");
+  }
+  desk.clear(NoticeKind::kWin, "http://d/w");
+  const auto calls = desk.notices.take_calls();
+  desk.notices.on_result(desk.now, calls[0].id, answer(204));
+  desk.notices.on_result(desk.now, calls[1].id, answer(500));
+  EXPECT_EQ(desk.notices.abandon(), 30U);
+  EXPECT_EQ(desk.notices.pending(), 0U);
+  const auto& counts = desk.notices.counts();
+  const auto& dropped = counts.dropped[static_cast<size_t>(NoticeDrop::kStopping)];
+  EXPECT_EQ(dropped[kBilling], 29U);
+  EXPECT_EQ(dropped[kWin], 1U);
+  EXPECT_EQ(counts.taken[kBilling], counts.sent[kBilling] + dropped[kBilling]);
+  desk.notices.on_result(desk.now, calls[2].id, answer(204));  // too late to be counted
+  EXPECT_EQ(counts.sent[kBilling], 1U);
+  EXPECT_TRUE(desk.pass(20s).empty());
+}
+
 TEST(NoticeTable, CountsTheDevicesBytes) {
   NoticeTable with(1 << 20);
   NoticeTable without(1 << 20);
