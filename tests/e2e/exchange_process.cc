@@ -117,11 +117,12 @@ void TemporaryFile::write(std::string_view text) const {
   std::ofstream(path_, std::ios::trunc) << text;
 }
 
-ExchangeProcess::ExchangeProcess(std::string_view config, std::string_view exchange_keys)
-    : exchange_keys_(exchange_keys) {
+ServerProcess::ServerProcess(std::string_view part, std::string_view config,
+                             std::string_view section_keys)
+    : part_(part), section_keys_(section_keys) {
   rewrite(config);
   Pipes pipes =
-      spawn({SPILLWAY_BINARY_DIR "/libexec/spillway-exchange", "--config", config_.path()});
+      spawn({SPILLWAY_BINARY_DIR "/libexec/spillway-" + part_, "--config", config_.path()});
   pid_ = pipes.pid;
   out_ = std::move(pipes.out);
   err_ = std::move(pipes.err);
@@ -133,24 +134,24 @@ ExchangeProcess::ExchangeProcess(std::string_view config, std::string_view excha
   admin_port_ = port_after(line, "admin=");
 }
 
-ExchangeProcess::~ExchangeProcess() {
+ServerProcess::~ServerProcess() {
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
 }
 
-void ExchangeProcess::rewrite(std::string_view config, std::string_view admin_keys) const {
+void ServerProcess::rewrite(std::string_view config, std::string_view admin_keys) const {
   config_.write(
-      fmt::format("exchange: {{ listen: 127.0.0.1:0, workers: 2{} }}\n"
+      fmt::format("{}: {{ listen: 127.0.0.1:0, workers: 2{} }}\n"
                   "admin: {{ listen: 127.0.0.1:0{} }}\n{}",
-                  exchange_keys_, admin_keys, config));
+                  part_, section_keys_, admin_keys, config));
 }
 
-void ExchangeProcess::signal(int number) const { ::kill(pid_, number); }
+void ServerProcess::signal(int number) const { ::kill(pid_, number); }
 
-std::string ExchangeProcess::wait_for_event(const std::vector<std::string_view>& parts,
-                                            std::chrono::milliseconds patience) {
+std::string ServerProcess::wait_for_event(const std::vector<std::string_view>& parts,
+                                          std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   while (true) {
     for (size_t end = 0; (end = log_.find('\n', log_read_)) != std::string::npos;) {
@@ -166,7 +167,7 @@ std::string ExchangeProcess::wait_for_event(const std::vector<std::string_view>&
   }
 }
 
-std::vector<std::string> ExchangeProcess::new_events(std::chrono::milliseconds patience) {
+std::vector<std::string> ServerProcess::new_events(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   while (log_.find('\n', log_read_) == std::string::npos &&
          read_pipe(err_.value(), log_, std::max(until(deadline), 0ms))) {
@@ -179,7 +180,7 @@ std::vector<std::string> ExchangeProcess::new_events(std::chrono::milliseconds p
   return lines;
 }
 
-std::map<std::string, double> ExchangeProcess::metrics() const {
+std::map<std::string, double> ServerProcess::metrics() const {
   std::istringstream page(admin().call("GET", "/metrics").body);
   std::map<std::string, double> values;
   for (std::string line; std::getline(page, line);) {
@@ -191,12 +192,12 @@ std::map<std::string, double> ExchangeProcess::metrics() const {
   return values;
 }
 
-int ExchangeProcess::stop() {
+int ServerProcess::stop() {
   signal(SIGTERM);
   return wait(10s);
 }
 
-int ExchangeProcess::wait(std::chrono::milliseconds patience) {
+int ServerProcess::wait(std::chrono::milliseconds patience) {
   const Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   pollfd ended{.fd = watch.value(), .events = POLLIN, .revents = 0};
   if (::poll(&ended, 1, static_cast<int>(patience.count())) <= 0) {

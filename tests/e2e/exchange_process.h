@@ -37,24 +37,23 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// A running `spillway exchange`; killed at the end when it was not stopped.
-class ExchangeProcess {
+/// A running server program of ours; killed at the end when it was not stopped.
+class ServerProcess {
  public:
-  /// `listen` and `admin` on free ports are put before `config`.
-  explicit ExchangeProcess(std::string_view config, std::string_view exchange_keys = "");
-  ~ExchangeProcess();
-  ExchangeProcess(const ExchangeProcess&) = delete;
-  ExchangeProcess& operator=(const ExchangeProcess&) = delete;
+  /// `part`: "exchange", "bidder"; its section of the configuration, `listen` and `admin` on free
+  /// ports, is put before `config`.
+  ServerProcess(std::string_view part, std::string_view config, std::string_view section_keys);
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
 
   [[nodiscard]] bool started() const { return listen_port_ != 0; }
 
-  [[nodiscard]] Caller auction() const { return {.port = listen_port_, .extra_headers = ""}; }
+  [[nodiscard]] uint16_t port() const { return listen_port_; }
+
+  [[nodiscard]] Caller caller() const { return {.port = listen_port_, .extra_headers = ""}; }
 
   [[nodiscard]] Caller admin() const { return {.port = admin_port_, .extra_headers = ""}; }
-
-  [[nodiscard]] Message bid_request(std::string_view body) const {
-    return auction().post("/openrtb2/auction", body);
-  }
 
   /// Rewrites the file that a reload reads.
   void rewrite(std::string_view config, std::string_view admin_keys = "") const;
@@ -78,7 +77,8 @@ class ExchangeProcess {
  private:
   int wait(std::chrono::milliseconds patience);
 
-  std::string exchange_keys_;
+  std::string part_;
+  std::string section_keys_;
   TemporaryFile config_;
   pid_t pid_ = -1;
   Fd out_, err_;
@@ -86,6 +86,19 @@ class ExchangeProcess {
   size_t log_read_ = 0;
   uint16_t listen_port_ = 0;
   uint16_t admin_port_ = 0;
+};
+
+/// A running `spillway exchange`.
+class ExchangeProcess : public ServerProcess {
+ public:
+  explicit ExchangeProcess(std::string_view config, std::string_view exchange_keys = "")
+      : ServerProcess("exchange", config, exchange_keys) {}
+
+  [[nodiscard]] Caller auction() const { return caller(); }
+
+  [[nodiscard]] Message bid_request(std::string_view body) const {
+    return auction().post("/openrtb2/auction", body);
+  }
 };
 
 }  // namespace spillway::e2e

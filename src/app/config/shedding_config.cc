@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "app/config/exchange_config.h"
 #include "app/config/reader.h"
+#include "app/config/server_config.h"
 #include "resilience/shedder.h"
 
 namespace spillway::app {

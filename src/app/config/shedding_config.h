@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/config/exchange_config.h"
 #include "app/config/reader.h"
+#include "app/config/server_config.h"
 
 namespace spillway::app {
 

@@ -8,7 +8,4 @@ namespace spillway::app {
 /// What is in work, what was shed and how long it took.
 void write_load(const MetricSources& sources, observe::MetricsPage& page);
 
-/// Callers' connections.
-void write_server(const MetricSources& sources, observe::MetricsPage& page);
-
 }  // namespace spillway::app

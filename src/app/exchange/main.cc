@@ -18,6 +18,7 @@
 #include "app/config/reader.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
+#include "app/serving/listeners.h"
 #include "net/tls.h"
 #include "openrtb/document.h"
 
@@ -39,15 +40,6 @@ MachineLimits machine_limits() {
     machine.open_files = files.rlim_max;
   }
   return machine;
-}
-
-// As many open files as the machine lets us have; the plan warned when they are too few.
-void raise_file_limit() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    (void)::setrlimit(RLIMIT_NOFILE, &files);
-  }
 }
 
 std::string problem_json(const ConfigProblem& problem) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "app/exchange/metrics.h"
+#include "app/serving/server_metrics.h"
 
 namespace spillway::app {
 
@@ -20,11 +20,7 @@ uint64_t sum(const MetricSources& sources, Pick pick) {
 /// The same of the callers' side of a worker.
 template <typename Pick>
 uint64_t server_sum(const MetricSources& sources, Pick pick) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < sources.server.workers(); ++i) {
-    total += pick(sources.server.counters(i)).value();
-  }
-  return total;
+  return sum_of(sources.server, pick);
 }
 
 }  // namespace spillway::app

@@ -14,6 +14,7 @@
 #include "app/exchange/notice_metrics.h"
 #include "app/exchange/rate_metrics.h"
 #include "app/exchange/stats.h"
+#include "app/serving/server_metrics.h"
 #include "base/histogram.h"
 #include "exchange/auction.h"
 #include "exchange/bid_watch.h"
@@ -298,7 +299,10 @@ std::string metrics_text(const MetricSources& sources) {
   MetricsPage page;
   write_auctions(sources, page);
   write_load(sources, page);
-  write_server(sources, page);
+  write_server(sources.server, "spillway_exchange", page);
+  page.counter("spillway_exchange_tls_ticket_rotations_total",
+               "Times that the keys of resumption tickets were rotated.", {},
+               sources.ticket_rotations);
   if (!sources.stats.empty()) {
     for (const auto& [key, stats] : sources.stats.front()) {
       write_endpoint(sources, key, page);

@@ -15,18 +15,17 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
-#include "app/config/url.h"
 #include "app/exchange/deployment.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
-#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker.h"
+#include "app/serving/listeners.h"
+#include "app/serving/wall_clock.h"
 #include "base/time.h"
 #include "net/http.h"
 #include "net/server.h"
@@ -46,27 +45,6 @@ constexpr base::Duration kTick = 100ms;
 uint64_t random_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
-}
-
-std::string at_port(const std::string& listen, uint16_t port) {
-  const auto address = parse_listen(listen);
-  return listen_text(address ? address->host : listen, port);
-}
-
-uint64_t open_files() {
-  rlimit files{};
-  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
-}
-
-net::ListenerSettings listener_settings(const ExchangeConfig& config,
-                                        std::shared_ptr<net::TlsServer> tls) {
-  net::ListenerSettings settings{
-      .tls = std::move(tls), .names_origin = true, .http2 = config.http2};
-  auto& trusted = config.proxy_protocol ? settings.proxies : settings.forwarders;
-  for (const auto& network : config.trusted_proxies) {
-    (void)trusted.add(network);  // judged when it was read
-  }
-  return settings;
 }
 
 }  // namespace
@@ -296,20 +274,12 @@ void Service::on_timer(base::Instant now) {
   hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
-  rotate_tickets(now);
+  if (tls_ != nullptr) {
+    tls_->tick(now);
+  }
   tell_life(now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);
-}
-
-void Service::rotate_tickets(base::Instant now) {
-  if (tls_ == nullptr || now < tickets_due_) {
-    return;
-  }
-  if (tickets_due_ != base::Instant{}) {
-    tls_->rotate_tickets();
-  }
-  tickets_due_ = now + config_->tls.ticket_rotation;
 }
 
 // A full disk is said once a minute, not once a write.

@@ -16,6 +16,7 @@
 #include "app/exchange/rate_source.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
+#include "app/serving/life_signs.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/server.h"
@@ -72,7 +73,6 @@ class Service final : private net::Timer {
   void begin_stop();
   void go_on_stopping(base::Instant now);
   void end_stop();
-  void rotate_tickets(base::Instant now);
   [[nodiscard]] bool has_served() const;
   void tell_life(base::Instant now);
 
@@ -97,11 +97,9 @@ class Service final : private net::Timer {
   std::unique_ptr<net::Server> admin_;
   std::vector<std::thread> threads_;
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
-  std::vector<uint64_t> turns_seen_;       ///< By worker, as of lively_at_.
-  base::Instant lively_at_{};              ///< When every worker was last seen to have turned.
+  LifeSigns life_{supervisor_};
   base::Instant close_at_ = base::kNever;  ///< Of the listener, in a stop.
   base::Instant stop_by_ = base::kNever;
-  base::Instant tickets_due_{};              ///< When the keys of tickets rotate.
   base::Instant notices_by_ = base::kNever;  ///< In a stop, once all else is done.
   bool closing_ = false;
   uint64_t recorder_errors_said_ = 0;

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,49 +13,23 @@
 #include "app/config/currency_config.h"
 #include "app/config/exchange_config.h"
 #include "app/config/reader.h"
+#include "app/config/server_config.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
-#include "app/exchange/wall_clock.h"
-#include "net/server.h"
+#include "app/serving/wall_clock.h"
 #include "net/tls.h"
 #include "observe/log.h"
 
 namespace spillway::app {
 namespace {
 
-bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
-  const auto all = [](const net::ServerLimits& limits) {
-    return std::tuple(limits.header_bytes, limits.header_count, limits.body_bytes, limits.pipeline,
-                      limits.worker_bytes, limits.connections, limits.header_timeout,
-                      limits.body_timeout, limits.idle_timeout, limits.write_timeout);
-  };
-  return all(a) == all(b);
-}
-
 // What is bound to threads and sockets that a reload leaves alone.
-std::vector<std::string> fixed_differences(const ExchangeConfig& a, const ExchangeConfig& b) {
-  std::vector<std::string> keys;
-  const auto compare = [&keys](bool same, const char* key) {
-    if (!same) {
-      keys.emplace_back(key);
-    }
-  };
-  compare(a.listen == b.listen, "exchange.listen");
-  compare(a.workers == b.workers, "exchange.workers");
-  compare(a.log_level == b.log_level, "exchange.log_level");
-  compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
-              a.tls.client_ca_file == b.tls.client_ca_file &&
-              a.tls.ticket_rotation == b.tls.ticket_rotation,
-          "exchange.tls");
-  compare(a.trusted_proxies == b.trusted_proxies, "exchange.trusted_proxies");
-  compare(a.proxy_protocol == b.proxy_protocol, "exchange.proxy_protocol");
-  compare(a.http2 == b.http2, "exchange.http2");
-  compare(same_limits(a.limits, b.limits), "exchange.limits");
-  compare(a.admin_listen == b.admin_listen, "admin.listen");
-  compare(a.admin_allow_remote == b.admin_allow_remote, "admin.allow_remote");
-  compare(a.recorder.path == b.recorder.path && a.recorder.queue == b.recorder.queue &&
-              a.recorder.sample_ratio == b.recorder.sample_ratio,
-          "recorder");
+std::vector<std::string> fixed_keys(const ExchangeConfig& a, const ExchangeConfig& b) {
+  std::vector<std::string> keys = fixed_differences(a, b, "exchange");
+  if (a.recorder.path != b.recorder.path || a.recorder.queue != b.recorder.queue ||
+      a.recorder.sample_ratio != b.recorder.sample_ratio) {
+    keys.emplace_back("recorder");
+  }
   return keys;
 }
 
@@ -80,7 +53,7 @@ std::string Service::judge_file(ExchangeConfig& next, TlsOfDsps& tls) {
   if (!problems.empty()) {
     return sentences;
   }
-  for (const auto& key : fixed_differences(*config_, next)) {
+  for (const auto& key : fixed_keys(*config_, next)) {
     sentences +=
         fmt::format("{}: {}: cannot change while running: restart for it\n", config_path_, key);
   }

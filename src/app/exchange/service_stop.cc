@@ -9,30 +9,13 @@
 #include <signal.h>
 
 #include "app/exchange/service.h"
-#include "base/counter.h"
+#include "app/serving/server_metrics.h"
 #include "base/time.h"
-#include "net/server.h"
 #include "observe/log.h"
 
 namespace spillway::app {
-namespace {
 
 using namespace std::chrono_literals;
-
-// A loop turns four times a second by its own timer; one that did not for this long hangs, or has
-// no processor.
-constexpr base::Duration kStuckAfter = 1s;
-
-template <typename Pick>
-uint64_t sum(const net::Server& server, Pick pick) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < server.workers(); ++i) {
-    total += pick(server.counters(i)).value();
-  }
-  return total;
-}
-
-}  // namespace
 
 void Service::on_signal(int number) {
   if (number == SIGHUP) {
@@ -92,8 +75,8 @@ void Service::end_stop() {
     auctions += worker->stats().in_flight.value();
     calls += worker->stats().calls_open.value();
   }
-  const uint64_t requests = sum(*server_, [](auto& c) -> auto& { return c.requests; });
-  const uint64_t answers = sum(*server_, [](auto& c) -> auto& { return c.answers; });
+  const uint64_t requests = sum_of(*server_, [](auto& c) -> auto& { return c.requests; });
+  const uint64_t answers = sum_of(*server_, [](auto& c) -> auto& { return c.answers; });
   const size_t notices = notices_.abandon();
   clean_ = auctions == 0 && calls == 0;
   log_.event(clean_ && notices == 0 ? observe::Level::kInfo : observe::Level::kWarn,
@@ -104,25 +87,12 @@ void Service::end_stop() {
 
 // The supervisor hears that we live while every worker's loop turns, not only this one.
 void Service::tell_life(base::Instant now) {
-  const auto watchdog = supervisor_.watchdog();
-  if (!watchdog) {
-    return;
-  }
   std::vector<uint64_t> turns;
   turns.reserve(workers_.size());
   for (const auto& worker : workers_) {
     turns.push_back(worker->stats().turns.value());
   }
-  const bool all_turned =
-      turns_seen_.empty() ||
-      std::ranges::equal(turns, turns_seen_, [](uint64_t a, uint64_t b) { return a != b; });
-  if (all_turned) {
-    turns_seen_ = turns;
-    lively_at_ = now;
-  }
-  if (now - lively_at_ <= std::max(*watchdog / 2, base::Duration(kStuckAfter))) {
-    supervisor_.alive(now);
-  }
+  life_.tell(turns, now);
 }
 
 }  // namespace spillway::app

@@ -14,8 +14,8 @@
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/transport.h"
-#include "app/exchange/wall_clock.h"
 #include "app/exchange/worker_parts.h"
+#include "app/serving/wall_clock.h"
 #include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/notice_orders.h"
@@ -174,7 +174,7 @@ void Worker::answer_caller(Flight& flight, base::Instant now) {
   auto answer = http_answer(std::move(reply), flight.origin);
   answer.refusal = flight.shed;
   if (flight.shed) {
-    note_refusal();
+    refusals_.note();
   }
   flight.reply.send(std::move(answer));
 }

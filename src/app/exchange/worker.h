@@ -14,11 +14,11 @@
 #include "app/exchange/recorder.h"
 #include "app/exchange/shed_gate.h"
 #include "app/exchange/stats.h"
+#include "app/serving/refusal_watch.h"
 #include "base/rng.h"
 #include "net/client.h"
 #include "net/reactor.h"
 #include "net/server.h"
-#include "resilience/refusal_brake.h"
 
 namespace spillway::app {
 
@@ -45,7 +45,10 @@ class Worker final : public net::CallListener, public FlightOwner {
 
   /// The server that this worker is part of, at its own index: its byte budget decides shedding,
   /// and its reads pause when refusing costs too much. Outlives the worker's thread.
-  void watch(net::Server& server) { server_ = &server; }
+  void watch(net::Server& server) {
+    server_ = &server;
+    refusals_.watch(server, index_);
+  }
 
  private:
   struct Target;
@@ -63,20 +66,7 @@ class Worker final : public net::CallListener, public FlightOwner {
     Worker& worker_;
   };
 
-  /// Looks at what refusing costs while anything is refused.
-  class Brakeman final : public net::Timer {
-   public:
-    explicit Brakeman(Worker& worker) : worker_(worker) {}
-
-   private:
-    void on_timer(base::Instant now) override { worker_.weigh_refusals(now); }
-
-    Worker& worker_;
-  };
-
   void publish(base::Instant now);
-  void weigh_refusals(base::Instant now);
-  void note_refusal();
 
   void take_on(Deployment deployment);
   [[nodiscard]] net::TargetSettings target_settings(const exchange::DspConfig& dsp,
@@ -118,10 +108,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   WorkerStats stats_;
   net::Server* server_ = nullptr;
   ShedGate gate_{stats_};
-  resilience::RefusalBrake brake_;
-  Brakeman brakeman_{*this};
-  base::Instant weighed_at_{};
-  uint64_t refusing_ns_ = 0;  ///< As of weighed_at_.
+  RefusalWatch refusals_{reactor_};
 
   std::shared_ptr<const Route> route_;
   std::vector<std::weak_ptr<const Route>> old_routes_;

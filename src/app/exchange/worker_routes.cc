@@ -63,7 +63,7 @@ void Worker::take_on(Deployment deployment) {
   }
   route_ = std::move(route);
   gate_.set(route_->config->shedding, route_->snapshot().accounts);
-  brake_.set(route_->config->shedding.brake);
+  refusals_.set(route_->config->shedding.brake);
   drop_unused_targets();
   publish(reactor_.now());
 }

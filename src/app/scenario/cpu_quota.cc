@@ -120,6 +120,8 @@ std::string CpuQuota::apply(double cores, pid_t pid) {
   }
   folder_ = folder;
   const int quota_us = static_cast<int>(cores * kPeriodUs);
+  // The quota is what is to hold it back, not the farm, the load or anybody else's processes.
+  put(folder + (mount.v2 ? "/cpu.weight" : "/cpu.shares"), mount.v2 ? "10000" : "100000");
   std::string problem;
   if (mount.v2) {
     problem = put(folder + "/cpu.max", fmt::format("{} {}", quota_us, kPeriodUs));

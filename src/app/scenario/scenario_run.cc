@@ -168,7 +168,11 @@ RunEnd ScenarioRun::find_capacity() {
   }
   double rate = scenario_.load.rate;
   for (const double step : kCapacitySteps) {
-    const Probe found = probe(rate);
+    // Again when it was not held: what the machine does meanwhile must not decide.
+    Probe found = probe(rate);
+    if (found.end == RunEnd::kRan && !found.held) {
+      found = probe(rate);
+    }
     if (found.end != RunEnd::kRan) {
       return found.end;
     }

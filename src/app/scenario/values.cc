@@ -91,6 +91,12 @@ double first_change(const Record& record, const Expectation& expect, std::string
   return kNever;
 }
 
+double misses(const Record& record, const Expectation& expect) {
+  const Window window = window_of(record, expect);
+  return grown(record, expect, "spillway_exchange_deadline_misses_total") -
+         (window.to->excused_misses - window.from->excused_misses);
+}
+
 double shed(const Record& record, const Expectation& expect) {
   return grown(record, expect, "spillway_exchange_shed_total");
 }
@@ -196,11 +202,13 @@ std::vector<ScenarioValue> exchange_values() {
       {.name = "deadline_misses",
        .meaning = "answers after the deadline, but for moments in which the machine kept the "
                   "exchange from a processor",
+       .measure = misses},
+      {.name = "deadline_miss_ratio",
+       .meaning = "the same, of all auctions",
        .measure =
            [](auto& record, auto& expect) {
-             const Window window = window_of(record, expect);
-             return grown(record, expect, "spillway_exchange_deadline_misses_total") -
-                    (window.to->excused_misses - window.from->excused_misses);
+             return ratio(misses(record, expect),
+                          grown(record, expect, "spillway_exchange_auctions_total"));
            }},
       {.name = "answer_p50_ms",
        .meaning = "median time from a request's first byte to its answer",

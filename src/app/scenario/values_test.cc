@@ -80,6 +80,7 @@ TEST(ScenarioValues, DifferencesOfTwoDspsDoNotHideEachOther) {
 
 TEST(ScenarioValues, CountWhatCallersSawAndWhatWasExcused) {
   EXPECT_EQ(value({.value = "deadline_misses"}), 2);
+  EXPECT_DOUBLE_EQ(value({.value = "deadline_miss_ratio"}), 2.0 / 300);
   EXPECT_DOUBLE_EQ(value({.value = "answered_ratio"}), 197.0 / 198);
   EXPECT_EQ(value({.value = "unanswered"}), 1);
   EXPECT_EQ(value({.value = "dropped_ratio"}), 0.01);

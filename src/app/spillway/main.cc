@@ -26,13 +26,17 @@ struct Part {
 };
 
 constexpr std::array kParts{
+    Part{"bidder", "run a bidder: bid requests in, bids of a catalog of campaigns out"},
+    Part{"catalog", "read, check, write and make the bidder's catalogs"},
     Part{"demo", "watch an exchange, five DSPs and load; one DSP turns slow and comes back"},
     Part{"dsp", "a farm of fake DSPs that misbehave on order"},
     Part{"exchange", "run the ad exchange: OpenRTB auctions that always answer"},
     Part{"explain", "say why each DSP of a recorded auction was asked, won or lost"},
     Part{"load", "send bid requests at a fixed rate and report latencies"},
+    Part{"model", "check, evaluate and make the models that the bidder scores with"},
     Part{"replay", "run recorded auctions again and compare every answer"},
     Part{"scenario", "run a bad day with real programs, and compare it with what is expected"},
+    Part{"stages", "say where a bidder's time goes: calls, mean and share of each stage"},
     Part{"trace", "run a sequence of events through a circuit breaker or a limiter"},
 };
 

@@ -73,8 +73,8 @@ inline constexpr size_t kDimensions = 17;
 /// A dimension with either list is restricted: it matches a known value that is in `include` (when
 /// there is one) and not in `exclude`, and never an unknown value. Without lists it matches all.
 struct Lists {
-  std::vector<std::string> include;
-  std::vector<std::string> exclude;
+  std::vector<std::string> include{};
+  std::vector<std::string> exclude{};
 
   [[nodiscard]] bool restricted() const { return !include.empty() || !exclude.empty(); }
 
@@ -95,9 +95,9 @@ struct Radius {
 using DayParts = std::bitset<168>;
 
 struct Targeting {
-  std::array<Lists, kDimensions> lists;
-  std::vector<Radius> radii;
-  std::optional<DayParts> hours;  ///< Absent: always. Empty: never.
+  std::array<Lists, kDimensions> lists{};
+  std::vector<Radius> radii{};
+  std::optional<DayParts> hours{};  ///< Absent: always. Empty: never.
 
   [[nodiscard]] const Lists& of(Dimension dimension) const {
     return lists[static_cast<size_t>(dimension)];
@@ -110,10 +110,10 @@ struct Targeting {
 
 struct Advertiser {
   int64_t id = 0;
-  std::string name;
-  std::string domain;                   ///< adomain.
-  std::vector<std::string> categories;  ///< IAB codes, for bcat.
-  std::string time_zone = "UTC";        ///< A name of the tz database.
+  std::string name{};
+  std::string domain{};                   ///< adomain.
+  std::vector<std::string> categories{};  ///< IAB codes, for bcat.
+  std::string time_zone = "UTC";          ///< A name of the tz database.
   Status status = Status::kActive;
 
   bool operator==(const Advertiser&) const = default;
@@ -122,22 +122,22 @@ struct Advertiser {
 struct Campaign {
   int64_t id = 0;
   int64_t advertiser = 0;
-  std::string name;
+  std::string name{};
   Status status = Status::kActive;
-  std::optional<int64_t> start_s;
-  std::optional<int64_t> end_s;
-  base::Currency currency;
+  std::optional<int64_t> start_s{};
+  std::optional<int64_t> end_s{};
+  base::Currency currency{};
   Goal goal = Goal::kCpm;
   /// What the goal is worth, in millionths of the currency: a thousand impressions (CPM), one click
   /// or one action.
   int64_t goal_value_micros = 0;
-  base::Cpm most;               ///< Never bid more.
+  base::Cpm most{};             ///< Never bid more.
   double margin_ratio = 0;      ///< Of what the advertiser pays, kept: [0, 1).
   int64_t daily_micros = 0;     ///< Budget a day of the advertiser's time zone; 0: none set.
   int64_t lifetime_micros = 0;  ///< 0: none set.
   Pacing pacing = Pacing::kEven;
   CapFailure cap_failure = CapFailure::kStrict;
-  std::vector<Cap> caps;
+  std::vector<Cap> caps{};
 
   bool operator==(const Campaign&) const = default;
 };
@@ -148,9 +148,9 @@ struct LineItem {
   int64_t id = 0;
   int64_t campaign = 0;
   Status status = Status::kActive;
-  std::optional<int64_t> start_s;
-  std::optional<int64_t> end_s;
-  Targeting targeting;
+  std::optional<int64_t> start_s{};
+  std::optional<int64_t> end_s{};
+  Targeting targeting{};
 
   bool operator==(const LineItem&) const = default;
 };
@@ -163,24 +163,24 @@ struct Creative {
   uint16_t w = 0;  ///< 0: any, for audio and native.
   uint16_t h = 0;
   uint16_t duration_s = 0;  ///< Of video and audio.
-  std::string mime;         ///< Of video and audio.
-  std::string markup;       ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
-  std::string click_url;
-  std::vector<uint16_t> attributes;  ///< OpenRTB creative attributes, for battr.
-  std::vector<uint16_t> apis;        ///< Frameworks that the markup needs.
-  std::vector<uint16_t> protocols;   ///< Of VAST.
-  std::string language;              ///< ISO 639-1; empty: none.
-  bool secure = true;                ///< Every address in it is https.
+  std::string mime{};       ///< Of video and audio.
+  std::string markup{};     ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
+  std::string click_url{};
+  std::vector<uint16_t> attributes{};  ///< OpenRTB creative attributes, for battr.
+  std::vector<uint16_t> apis{};        ///< Frameworks that the markup needs.
+  std::vector<uint16_t> protocols{};   ///< Of VAST.
+  std::string language{};              ///< ISO 639-1; empty: none.
+  bool secure = true;                  ///< Every address in it is https.
 
   bool operator==(const Creative&) const = default;
 };
 
 /// One consistent reading of a catalog.
 struct CatalogRows {
-  std::vector<Advertiser> advertisers;
-  std::vector<Campaign> campaigns;
-  std::vector<LineItem> line_items;
-  std::vector<Creative> creatives;
+  std::vector<Advertiser> advertisers{};
+  std::vector<Campaign> campaigns{};
+  std::vector<LineItem> line_items{};
+  std::vector<Creative> creatives{};
 
   bool operator==(const CatalogRows&) const = default;
 };

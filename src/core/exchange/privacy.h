@@ -1,126 +1,19 @@
 #pragma once
 
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "openrtb/consent/tcf.h"
-#include "openrtb/document.h"
+#include "openrtb/consent/privacy.h"
 
 namespace spillway::exchange {
 
-/// Why a DSP gets less than the whole request, or none.
-enum class PrivacyReason : uint8_t {
-  kCoppa,           ///< regs.coppa is 1.
-  kLmt,             ///< device.lmt is 1.
-  kDnt,             ///< device.dnt is 1.
-  kGpc,             ///< regs.ext.gpc is 1.
-  kUsPrivacy,       ///< The US-privacy string opts out of sale, or cannot be read.
-  kGppOptOut,       ///< A GPP section that applies opts out.
-  kGppUnreadable,   ///< A GPP section that applies is missing or cannot be read.
-  kGdprNoConsent,   ///< GDPR applies, and there is no consent string.
-  kGdprBadConsent,  ///< A consent string cannot be read.
-  kGdprNoVendorId,  ///< GDPR applies, and the DSP has no gvl_id.
-  kGdprPurpose1,    ///< No consent to storage and access.
-  kGdprPurpose2,    ///< No basis for selecting basic ads.
-  kGdprPurpose7,    ///< No basis for measuring ads.
-  kCount,
-};
-
-/// snake_case, as explain and metrics say it.
-[[nodiscard]] std::string_view to_string(PrivacyReason reason);
-
-/// A set of reasons.
-class PrivacyReasons {
- public:
-  PrivacyReasons() = default;
-
-  PrivacyReasons(std::initializer_list<PrivacyReason> reasons) {
-    for (const PrivacyReason reason : reasons) {
-      add(reason);
-    }
-  }
-
-  void add(PrivacyReason reason) { bits_ |= 1U << static_cast<unsigned>(reason); }
-
-  [[nodiscard]] bool has(PrivacyReason reason) const {
-    return ((bits_ >> static_cast<unsigned>(reason)) & 1U) != 0;
-  }
-
-  [[nodiscard]] bool empty() const { return bits_ == 0; }
-
-  bool operator==(const PrivacyReasons&) const = default;
-
- private:
-  uint32_t bits_ = 0;
-};
-
-/// The reasons in order, "coppa,lmt"; "" for none.
-[[nodiscard]] std::string to_string(PrivacyReasons reasons);
-
-/// What a DSP may be sent, from the most to the least. DSPs of one class get the same bytes.
-enum class PrivacyClass : uint8_t {
-  kFull,    ///< All of it.
-  kNoIds,   ///< A copy without what names a person or a device.
-  kChild,   ///< The same, without location too.
-  kNoCall,  ///< The DSP is not asked.
-};
-
-[[nodiscard]] std::string_view to_string(PrivacyClass copy);
-
-/// What follows from a reason.
-enum class PrivacyAction : uint8_t { kScrub, kNoCall };
-
-/// An account's choices. None lets ids through that the rules of privacy.h hold back.
-struct PrivacyPolicy {
-  PrivacyAction coppa = PrivacyAction::kScrub;
-  PrivacyAction lmt = PrivacyAction::kScrub;  ///< device.lmt, device.dnt.
-  PrivacyAction us = PrivacyAction::kScrub;   ///< US-privacy, GPP, GPC.
-  /// No basis for purpose 2, readable consent or vendor id. Lacking purposes 1 or 7 always scrub.
-  PrivacyAction gdpr = PrivacyAction::kScrub;
-  /// GDPR applies where the request says neither that it does, nor a consent string, nor a country.
-  bool gdpr_when_unknown = false;
-};
-
-/// A DSP as privacy sees it.
-struct DspPrivacy {
-  std::string_view name;             ///< As ext.prebid.nosale names it.
-  uint32_t gvl_id = 0;               ///< Of the global vendor list; 0: none.
-  bool legitimate_interest = false;  ///< It claims that for purposes 2 and 7 in the list.
-};
-
-/// What a request says about privacy, read once for all DSPs. Where the places of 2.5 and 2.6 (or
-/// GPP beside them) disagree, the stricter counts; of several consent strings all must allow.
-/// Owns what it holds; one thread. Memory: the consent strings'.
-struct PrivacySignals {
-  enum class Gdpr : uint8_t { kUnknown, kNo, kYes };
-
-  Gdpr gdpr = Gdpr::kUnknown;
-  PrivacyReasons reasons;           ///< Those that hold for every DSP but the US-privacy string.
-  bool us_privacy = false;          ///< That string opts out.
-  bool nosale_all = false;          ///< ext.prebid.nosale has "*": the opt-out concerns no DSP.
-  std::vector<std::string> nosale;  ///< DSPs it does not concern.
-  std::vector<openrtb::consent::Tcf> consents;
-  bool bad_consent = false;  ///< One more that cannot be read.
-};
-
-/// Reads a request's signals. Cost: a few look-ups when it says nothing, else linear in the
-/// strings.
-/// Source: OpenRTB 2.6 sections 3.2.3, 3.2.18, 3.2.20 and the places 2.5 had in ext.
-[[nodiscard]] PrivacySignals read_privacy(const openrtb::Document& document);
-
-struct PrivacyDecision {
-  PrivacyClass copy = PrivacyClass::kFull;
-  PrivacyReasons reasons;  ///< Empty for kFull only.
-
-  bool operator==(const PrivacyDecision&) const = default;
-};
-
-/// What one DSP may be sent. Pure. O(consent ranges).
-[[nodiscard]] PrivacyDecision decide(const PrivacySignals& signals, const PrivacyPolicy& policy,
-                                     const DspPrivacy& dsp);
+// The exchange holds back from DSPs what a bidder would hold back from itself: one policy.
+using openrtb::consent::decide;
+using openrtb::consent::DspPrivacy;
+using openrtb::consent::PrivacyAction;
+using openrtb::consent::PrivacyClass;
+using openrtb::consent::PrivacyDecision;
+using openrtb::consent::PrivacyPolicy;
+using openrtb::consent::PrivacyReason;
+using openrtb::consent::PrivacyReasons;
+using openrtb::consent::PrivacySignals;
+using openrtb::consent::read_privacy;
 
 }  // namespace spillway::exchange

@@ -1,127 +1,46 @@
 #include "openrtb/signed_url.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/hmac_sha256.h"
 #include "base/result.h"
+#include "openrtb/signed_query.h"
 
 namespace spillway::openrtb {
 
 namespace {
 
 constexpr std::string_view kSignature = "&h=";
-constexpr size_t kSignatureBytes = 16;
-
-// Not percent-encoded: pages decode a whole URL and encode it again, which leaves "~" alone but not
-// every "%2F", and a signature is over the text.
-constexpr char kEscape = '~';
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
-}
-
-void append_encoded(std::string& out, std::string_view text) {
-  for (const char c : text.substr(0, kEventTextBytes)) {
-    if (is_plain(c)) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += kEscape;
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 0xf];
-  }
-}
-
-std::optional<std::string> decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != kEscape) {
-      out += text[i];
-      continue;
-    }
-    uint8_t byte = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() != 2 || error != std::errc() || end != digits.data() + 2) {
-      return std::nullopt;
-    }
-    out += static_cast<char>(byte);
-    i += 2;
-  }
-  return out;
-}
-
-void append_hex(std::string& out, uint64_t value) {
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    out += "0123456789abcdef"[(value >> shift) & 0xf];
-  }
-}
-
-std::string signature(const base::HmacSha256& hmac, std::string_view text) {
-  const base::Digest256 digest = hmac.sign(text);
-  std::string out;
-  for (size_t i = 0; i < kSignatureBytes; ++i) {
-    out += "0123456789abcdef"[digest[i] >> 4];
-    out += "0123456789abcdef"[digest[i] & 0xf];
-  }
-  return out;
-}
-
-/// Takes "name=value" off the front of a query, the "&" behind it too.
-std::optional<std::string_view> take(std::string_view& query, std::string_view name) {
-  if (!query.starts_with(name)) {
-    return std::nullopt;
-  }
-  query.remove_prefix(name.size());
-  const size_t end = query.find('&');
-  const std::string_view value = query.substr(0, end);
-  query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
-  return value;
-}
-
-template <typename Number>
-bool read_number(std::string_view text, Number& out, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 bool read_text(std::optional<std::string_view> text, std::string& out) {
-  auto plain = text ? decoded(*text) : std::nullopt;
-  if (!plain) {
-    return false;
-  }
-  out = std::move(*plain);
-  return true;
+  out.clear();
+  return text && read_signable(*text, out);
 }
 
 bool read_fields(std::string_view query, Event& out) {
-  const auto kind = take(query, "type=");
+  const auto kind = take_field(query, "type=");
   if (!kind || (*kind != "win" && *kind != "imp")) {
     return false;
   }
   out.kind = *kind == "win" ? EventKind::kWin : EventKind::kImp;
-  const auto auction = take(query, "a=");
-  const auto imp = take(query, "i=");
+  const auto auction = take_field(query, "a=");
+  const auto imp = take_field(query, "i=");
   if (!auction || !imp || !read_number(*auction, out.auction, 16) || !read_number(*imp, out.imp)) {
     return false;
   }
-  if (!read_text(take(query, "s="), out.seat) || !read_text(take(query, "b="), out.bid_id) ||
-      !read_text(take(query, "n="), out.instance)) {
+  if (!read_text(take_field(query, "s="), out.seat) ||
+      !read_text(take_field(query, "b="), out.bid_id) ||
+      !read_text(take_field(query, "n="), out.instance)) {
     return false;
   }
-  const auto expires = take(query, "x=");
+  const auto expires = take_field(query, "x=");
   return expires && read_number(*expires, out.expires_s);
 }
 
@@ -158,18 +77,18 @@ void EventSigner::append_url(std::string& out, const Event& event) const {
   out += "&i=";
   out += std::to_string(event.imp);
   out += "&s=";
-  append_encoded(out, event.seat);
+  append_signable(out, event.seat, kEventTextBytes);
   out += "&b=";
-  append_encoded(out, event.bid_id);
+  append_signable(out, event.bid_id, kEventTextBytes);
   out += "&n=";
-  append_encoded(out, event.instance);
+  append_signable(out, event.instance, kEventTextBytes);
   out += "&x=";
   out += std::to_string(event.expires_s);
   out += "&k=";
   out += signers_.front().id;
-  const std::string tag = signature(signers_.front().hmac, std::string_view(out).substr(begin));
+  const size_t end = out.size();
   out += kSignature;
-  out += tag;
+  append_signature(out, signers_.front().hmac, std::string_view(out).substr(begin, end - begin));
 }
 
 base::Result<Event, EventErrc> EventSigner::read(std::string_view query, int64_t now_s) const {
@@ -183,8 +102,7 @@ base::Result<Event, EventErrc> EventSigner::read(std::string_view query, int64_t
   bool is_ours = false;
   for (const Signer& signer : signers_) {
     const std::string suffix = "&k=" + signer.id;
-    is_ours = is_ours || (text.ends_with(suffix) &&
-                          base::same_in_constant_time(rest, signature(signer.hmac, text)));
+    is_ours = is_ours || (text.ends_with(suffix) && is_signature(signer.hmac, text, rest));
   }
   if (!is_ours) {
     return std::unexpected(EventErrc::kBadSignature);

@@ -28,6 +28,10 @@ class Checker {
   }
 
   void within(std::string key, uint32_t value, uint32_t low, uint32_t high) {
+    within(std::move(key), uint64_t{value}, uint64_t{low}, uint64_t{high});
+  }
+
+  void within(std::string key, uint64_t value, uint64_t low, uint64_t high) {
     if (value < low || value > high) {
       problems_.push_back({.key = std::move(key),
                            .what = Sentence()

@@ -28,7 +28,7 @@ struct CorpusSettings {
   uint32_t publishers = 20;
   std::vector<uint32_t> tmax_ms = {100, 120, 150, 200, 300};
   double deals_ratio = 0;       ///< Of the imps: one to three deals.
-  double consent_ratio = 0;     ///< With a TCF or a U.S. Privacy string.
+  double consent_ratio = 0;     ///< With a TCF or a U.S. Privacy string, bare or in a GPP string.
   double gzip_ratio = 0;        ///< Sent compressed, when 1 KiB and larger.
   double invalid_ratio = 0;     ///< Broken on purpose.
   uint64_t users = 0;           ///< Drawn anew for every sending, of so many; 0: fixed.

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
+#include "openrtb/consent/gpp.h"
 #include "openrtb/consent/tcf.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
@@ -98,19 +99,30 @@ TEST(Corpus, ItsConsentStringsCanBeRead) {
   const Corpus corpus = Corpus::generate({.requests = 300, .consent_ratio = 1});
   Document request;
   int tcf = 0;
+  int gpp = 0;
   int all_purposes = 0;
   for (size_t i = 0; i < corpus.size(); ++i) {
     const Padded text(corpus.bytes(i, "x"));
     ASSERT_TRUE(request.walk(text.view()));
-    const auto consent = request.path(request.root(), Key::user, Key::consent);
-    if (consent != openrtb::kAbsent) {
-      const auto read = openrtb::consent::Tcf::decode(request.raw_string(consent));
+    std::string consent(request.raw_string(request.path(request.root(), Key::user, Key::consent)));
+    const auto platform = request.path(request.root(), Key::regs, Key::gpp);
+    if (platform != openrtb::kAbsent) {
+      const auto sections = openrtb::consent::Gpp::decode(request.raw_string(platform));
+      ASSERT_TRUE(sections.has_value());
+      ++gpp;
+      const std::string* const section = sections->find(openrtb::consent::kGppTcfEu);
+      ASSERT_TRUE(section != nullptr || sections->find(openrtb::consent::kGppUsPrivacy) != nullptr);
+      consent = section != nullptr ? *section : "";
+    }
+    if (!consent.empty()) {
+      const auto read = openrtb::consent::Tcf::decode(consent);
       ASSERT_TRUE(read);
       ++tcf;
       all_purposes += read->purpose_consent(1) && read->purpose_consent(10) ? 1 : 0;
     }
   }
   EXPECT_NEAR(tcf, 200, 30);
+  EXPECT_NEAR(gpp, 150, 30);
   EXPECT_GT(all_purposes, tcf / 2);
 }
 

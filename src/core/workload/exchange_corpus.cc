@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "openrtb/consent/bit_writer.h"
+#include "openrtb/consent/gpp.h"
 #include "openrtb/document.h"
 #include "workload/broken_request.h"
 #include "workload/corpus.h"
@@ -20,6 +21,7 @@ namespace spillway::workload {
 
 namespace {
 
+namespace consent = openrtb::consent;
 using Media = Corpus::Media;
 
 constexpr std::array<std::pair<int, int>, 6> kSizes = {
@@ -89,22 +91,38 @@ struct Signals {
   std::string user{};
 };
 
+/// The members of `regs` that say the same in a Global Privacy Platform string of one section.
+std::string gpp(unsigned section, std::string_view text) {
+  consent::BitWriter header;
+  header.put(3, 6).put(1, 6).put(1, 12).put(0, 1).put_fibonacci(section);
+  std::string out = R"("gpp":")" + header.text() + "~";
+  out += text;
+  return out + R"(","gpp_sid":[)" + std::to_string(section) + "]";
+}
+
 /// Two thirds under the TCF, with purposes as people choose them: all, some, none; the rest with a
-/// U.S. Privacy string.
+/// U.S. Privacy string. Half of each come in a Global Privacy Platform string.
 Signals signals(base::Rng& rng) {
   constexpr unsigned kAllPurposes = 0xffe000;  // 1 to 11
   constexpr unsigned kVendors = 64;
   if (rng.uniform() >= 2.0 / 3) {
     constexpr std::array<std::string_view, 3> kTexts = {"1YNN", "1YYN", "1---"};
-    return {.regs = R"("regs":{"us_privacy":")" + std::string(kTexts[rng.below(3)]) + R"("},)"};
+    const std::string text(kTexts[rng.below(3)]);
+    return {.regs = R"("regs":{)" +
+                    (rng.below(2) == 0 ? R"("us_privacy":")" + text + '"'
+                                       : gpp(consent::kGppUsPrivacy, text)) +
+                    "},"};
   }
   const double mood = rng.uniform();
   const auto purposes = static_cast<unsigned>(mood < 0.6   ? kAllPurposes
                                               : mood < 0.8 ? rng.next() & kAllPurposes
                                                            : 0);
-  openrtb::consent::BitWriter writer;
+  consent::BitWriter writer;
   writer.put_tcf_head(2, purposes, purposes).put(kVendors, 16).put(0, 1);
   writer.put(mood < 0.8 ? rng.next() : 0, kVendors).put(0, 16).put(0, 1).put(0, 12);
+  if (rng.below(2) == 0) {
+    return {.regs = R"("regs":{"gdpr":1,)" + gpp(consent::kGppTcfEu, writer.text()) + "},"};
+  }
   return {.regs = R"("regs":{"gdpr":1},)", .user = R"(,"consent":")" + writer.text() + R"(")"};
 }
 

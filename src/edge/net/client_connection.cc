@@ -20,6 +20,7 @@
 #include "net/client_core.h"
 #include "net/client_target.h"
 #include "net/http_parser.h"
+#include "net/reactor.h"
 #include "net/resolver.h"
 #include "net/stream.h"
 #include "net/tls.h"
@@ -64,7 +65,7 @@ int ClientConnection::connect(const SocketAddress& address, base::Duration patie
     return errno;
   }
   mask_ = EPOLLOUT;
-  core_.reactor.add(stream_.fd(), mask_, *this);
+  core_.reactor.add(stream_.fd(), mask_, *this, Urgency::kAnswer);
   want_timer(core_.reactor.now() + patience);
   return 0;
 }

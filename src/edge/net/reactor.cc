@@ -28,13 +28,15 @@ namespace {
 using Work = std::move_only_function<void()>;
 
 constexpr size_t kBatch = 1024;  // all that is ready, mostly: so its age is known
-constexpr size_t kSlice = 64;    // handed out between two looks at the timers
+constexpr size_t kSlice = 16;    // handed out between two looks at the timers
+constexpr uint64_t kServed = ~uint64_t{0};
 constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
 constexpr base::Duration kHeldUp = std::chrono::milliseconds(3);
 
 struct Slot {
   ReadySink* sink = nullptr;
   uint32_t generation = 0;  ///< Tells a descriptor's number used again from its earlier life.
+  Urgency urgency = Urgency::kPlain;
 };
 
 }  // namespace
@@ -100,10 +102,25 @@ struct Reactor::Body {
     return poll(-1);
   }
 
+  /// The answers in the batch, out of turn.
+  void dispatch_answers() {
+    for (size_t i = batch_next; i < batch_end; ++i) {
+      const epoll_event event = events[i];
+      const auto fd = static_cast<uint32_t>(event.data.u64);
+      if (slots[fd].urgency == Urgency::kAnswer) {
+        events[i].data.u64 = kServed;
+        hand_out(event);
+      }
+    }
+  }
+
   void dispatch(size_t most) {
     const size_t end = std::min(batch_end, batch_next + most);
     while (batch_next < end) {
-      const epoll_event& event = events[batch_next++];
+      const epoll_event event = events[batch_next++];
+      if (event.data.u64 == kServed) {
+        continue;
+      }
       const auto fd = static_cast<uint32_t>(event.data.u64);
       if (static_cast<int>(fd) == wake) {
         woken = true;
@@ -113,10 +130,14 @@ struct Reactor::Body {
         alarm_at = base::kNever;
         continue;
       }
-      const Slot slot = slots[fd];
-      if (slot.sink != nullptr && slot.generation == static_cast<uint32_t>(event.data.u64 >> 32)) {
-        slot.sink->on_ready(event.events);
-      }
+      hand_out(event);
+    }
+  }
+
+  void hand_out(const epoll_event& event) {
+    const Slot slot = slots[static_cast<uint32_t>(event.data.u64)];
+    if (slot.sink != nullptr && slot.generation == static_cast<uint32_t>(event.data.u64 >> 32)) {
+      slot.sink->on_ready(event.events);
     }
   }
 
@@ -211,7 +232,7 @@ void Reactor::run() {
     earliest_arrival_ = busy ? previous : now_;
     if (held_up) {
       earliest_arrival_ = std::min(earliest_arrival_, std::max(due, previous));
-      body_->dispatch(kBatch);
+      body_->dispatch_answers();
     }
     timers_.advance(now_);
     body_->dispatch(kSlice);
@@ -258,12 +279,13 @@ void Reactor::post(Work work) {
 
 void Reactor::defer(Work work) { body_->deferred.push_back(std::move(work)); }
 
-void Reactor::add(int fd, uint32_t mask, ReadySink& sink) {
+void Reactor::add(int fd, uint32_t mask, ReadySink& sink, Urgency urgency) {
   const auto index = static_cast<size_t>(fd);
   if (index >= body_->slots.size()) {
     body_->slots.resize(index + 1);
   }
   body_->slots[index].sink = &sink;
+  body_->slots[index].urgency = urgency;
   ++body_->slots[index].generation;
   body_->control(EPOLL_CTL_ADD, fd, mask);
 }

@@ -18,13 +18,17 @@ class ReadySink {
   ~ReadySink() = default;
 };
 
+/// What a descriptor brings: anything, or answers to what was asked under a deadline.
+enum class Urgency : uint8_t { kPlain, kAnswer };
+
 /// One thread's event loop: epoll readiness, a timer wheel and a mailbox from other threads.
 /// Reads the clock once a poll; `now()` is that reading, so handlers pay nothing for time.
 ///
-/// Each poll takes all that is ready, up to 1 024 descriptors. Due timers fire before each 64 of
-/// them, posted and deferred work runs after, so that a deadline waits for 64 at most. Only when
-/// the thread was held up, so that a timer fires some 3 ms late, are all descriptors served before
-/// it: what came in time is not to be judged late because we were.
+/// Each poll takes all that is ready, up to 1 024 descriptors. Due timers fire before each 16 of
+/// them, posted and deferred work runs after, so that a deadline waits for 16 at most. Only when
+/// the thread was held up, so that a timer fires some 3 ms late, are the answers among them
+/// (Urgency::kAnswer) served before it: what came in time is not to be judged late because we
+/// were. New work waits, as it costs most and would make us later.
 ///
 /// Thread rule: everything on the thread in run(), but post() and stop(), which any may call.
 class Reactor {
@@ -61,7 +65,7 @@ class Reactor {
 
   /// Registers, changes and removes a descriptor (edge-triggered when the mask says EPOLLET). A
   /// sink removed while its event is pending in this poll is not called.
-  void add(int fd, uint32_t mask, ReadySink& sink);
+  void add(int fd, uint32_t mask, ReadySink& sink, Urgency urgency = Urgency::kPlain);
   void change(int fd, uint32_t mask, ReadySink& sink);
   void remove(int fd, ReadySink& sink);
 

@@ -90,8 +90,7 @@ struct TlsServerSettings {
   std::string key_file;                            ///< PEM, not encrypted.
   std::vector<std::string> protocols{"http/1.1"};  ///< Application protocols, preferred first.
   std::string client_ca_file{};  ///< Callers must show a certificate of these; empty: none asked.
-  /// How often the owner calls rotate_tickets(): no ticket is good for longer.
-  base::Duration ticket_rotation = std::chrono::hours(12);
+  base::Duration ticket_rotation = std::chrono::hours(12);  ///< How often their keys change.
 };
 
 /// The server's side: certificate, key and ticket keys. Tickets stay good across load() and one
@@ -108,6 +107,10 @@ class TlsServer : public std::enable_shared_from_this<TlsServer> {
 
   void rotate_tickets() { tickets_.rotate(); }
 
+  /// Rotates them when ticket_rotation has passed since the last time. One thread, every second or
+  /// so.
+  void tick(base::Instant now);
+
   [[nodiscard]] uint64_t ticket_rotations() const { return tickets_.rotations(); }
 
   [[nodiscard]] const TlsServerSettings& settings() const { return settings_; }
@@ -121,7 +124,8 @@ class TlsServer : public std::enable_shared_from_this<TlsServer> {
   TlsServerSettings settings_;
   std::vector<unsigned char> protocol_list_;
   TicketKeys tickets_;
-  std::mutex mutex_;  // off the request path: one lock a handshake
+  base::Instant tickets_due_ = base::kNever;  ///< kNever: not ticked yet.
+  std::mutex mutex_;                          // off the request path: one lock a handshake
   std::unique_ptr<SSL_CTX, TlsFree> context_;
 };
 

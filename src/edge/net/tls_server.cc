@@ -81,6 +81,15 @@ std::string TlsServer::load() {
   return {};
 }
 
+void TlsServer::tick(base::Instant now) {
+  if (now >= tickets_due_) {
+    tickets_.rotate();
+  }
+  if (tickets_due_ == base::kNever || now >= tickets_due_) {
+    tickets_due_ = now + settings_.ticket_rotation;
+  }
+}
+
 std::unique_ptr<TlsSession> TlsServer::accept(int fd) {
   const std::lock_guard lock(mutex_);
   auto session = new_tls_session(context_.get(), fd, shared_from_this());

@@ -158,6 +158,20 @@ TEST_F(TlsTest, ATicketIsGoodAcrossOneRotationOfItsKeysAndIsRenewed) {
   EXPECT_EQ(tls_->ticket_rotations(), 5U);
 }
 
+TEST_F(TlsTest, TicketKeysRotateWhenTheirTimeHasPassed) {
+  certificates_.issue("good", "IP:127.0.0.1");
+  auto tls = TlsServer::make({.certificate_file = certificates_.pem("good"),
+                              .key_file = certificates_.key("good"),
+                              .ticket_rotation = 1h});
+  ASSERT_TRUE(tls) << tls.error();
+  const base::Instant begin{100h};
+  for (const auto& [after, rotations] :
+       {std::pair(0min, 0U), {59min, 0U}, {60min, 1U}, {61min, 1U}, {119min, 1U}, {121min, 2U}}) {
+    (*tls)->tick(begin + after);
+    EXPECT_EQ((*tls)->ticket_rotations(), rotations) << after.count();
+  }
+}
+
 TEST_F(TlsTest, ATicketOfAKeyForgottenLeadsToAFullHandshake) {
   certificates_.issue("good", "IP:127.0.0.1");
   serve("good");

@@ -1,0 +1,156 @@
+// The reloads of a Service, and its end.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <signal.h>
+
+#include "app/bidder/bidder_config.h"
+#include "app/bidder/service.h"
+#include "app/config/config_file.h"
+#include "app/config/reader.h"
+#include "app/serving/server_metrics.h"
+#include "base/time.h"
+#include "observe/log.h"
+
+namespace spillway::app::bidding {
+
+using namespace std::chrono_literals;
+
+void Service::on_signal(int number) {
+  if (number == SIGHUP) {
+    (void)reload();
+  } else if (!stopping()) {
+    begin_stop();
+  } else {
+    control_.stop();
+  }
+}
+
+std::string Service::reload() {
+  supervisor_.reloading(clock_.now());
+  std::string sentences = try_reload();
+  if (sentences.empty()) {
+    ++reloads_;
+    log_.event(observe::Level::kInfo, "event=reloaded");
+  } else {
+    ++reloads_refused_;
+    log_.event(observe::Level::kError, "event=reload_refused problems={}",
+               observe::quoted(sentences));
+  }
+  supervisor_.ready();
+  return sentences;
+}
+
+// Everything is judged before anything is touched; what is wrong, a sentence a line.
+std::string Service::try_reload() {
+  if (parts_.config_path.empty()) {
+    return "there is no configuration file to read again";
+  }
+  const auto text = read_config_file(parts_.config_path);
+  if (!text) {
+    return text.error() + "\n";
+  }
+  std::vector<ConfigProblem> problems;
+  auto next = std::make_shared<BidderConfig>(read_bidder_config(*text, problems));
+  std::string sentences;
+  for (const auto& problem : problems) {
+    sentences += to_string(problem, parts_.config_path) + "\n";
+  }
+  if (!problems.empty()) {
+    return sentences;
+  }
+  for (const auto& key : fixed_keys(*config_, *next)) {
+    sentences += fmt::format("{}: {}: cannot change while running: restart for it\n",
+                             parts_.config_path, key);
+  }
+  if (sentences.empty()) {
+    sentences = load_models(*next);
+  }
+  if (sentences.empty() && tls_ != nullptr) {
+    if (const auto error = tls_->load(); !error.empty()) {
+      sentences = fmt::format("{}: bidder.tls: {}\n", parts_.config_path, error);
+    }
+  }
+  if (!sentences.empty()) {
+    return sentences;
+  }
+  config_ = std::move(next);
+  deploy();
+  if (loader_ != nullptr) {
+    loader_->refresh(config_->rates);
+  }
+  return {};
+}
+
+void Service::begin_stop() {
+  close_at_ = clock_.now() + config_->drain_announce;
+  stop_by_ = close_at_ + config_->stop_timeout;
+  log_.event(observe::Level::kInfo,
+             "event=stopping drain_announce_ms={:.0f} stop_timeout_ms={:.0f}",
+             base::to_ms(config_->drain_announce), base::to_ms(config_->stop_timeout));
+  server_->announce_drain();
+  supervisor_.stopping(config_->drain_announce + config_->stop_timeout + 1s);
+  go_on_stopping(clock_.now());
+}
+
+void Service::go_on_stopping(base::Instant now) {
+  if (now >= close_at_ && !closing_) {
+    closing_ = true;
+    log_.event(observe::Level::kInfo, "event=listener_closing connections={}",
+               server_->open_connections());
+    server_->stop_accepting();
+  }
+  if (closing_ && (is_over() || now >= stop_by_)) {
+    control_.stop();
+  }
+}
+
+bool Service::is_over() const {
+  return server_->drained() && waiting_wins() == 0 &&
+         std::ranges::all_of(
+             workers_, [](const auto& worker) { return worker->stats().in_flight.value() == 0; });
+}
+
+size_t Service::waiting_wins() const {
+  size_t wins = 0;
+  for (const auto& worker : workers_) {
+    wins += worker->stores() == nullptr ? 0 : worker->stores()->waiting();
+  }
+  return wins;
+}
+
+// Called when the workers have ended: nothing moves any more. What is left is cut off with us.
+void Service::end_stop() {
+  uint64_t in_flight = 0;
+  for (const auto& worker : workers_) {
+    in_flight += worker->stats().in_flight.value();
+  }
+  const size_t wins = waiting_wins();
+  const uint64_t requests = sum_of(*server_, [](auto& c) -> auto& { return c.requests; });
+  const uint64_t answers = sum_of(*server_, [](auto& c) -> auto& { return c.answers; });
+  clean_ = in_flight == 0;
+  log_.event(clean_ && wins == 0 ? observe::Level::kInfo : observe::Level::kWarn,
+             "event=stopped clean={} requests={} answers={} cut_connections={} cut_requests={} "
+             "wins_not_written={}",
+             clean_, requests, answers, server_->open_connections(), in_flight, wins);
+}
+
+// The supervisor hears that we live while every worker's loop turns, not only this one.
+void Service::tell_life(base::Instant now) {
+  std::vector<uint64_t> turns;
+  turns.reserve(workers_.size());
+  for (const auto& worker : workers_) {
+    turns.push_back(worker->stats().turns.value());
+  }
+  life_.tell(turns, now);
+}
+
+}  // namespace spillway::app::bidding

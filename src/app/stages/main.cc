@@ -1,0 +1,68 @@
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
+#include <fmt/core.h>
+
+#include "app/command_line.h"
+#include "app/config/url.h"
+#include "app/load/metrics_page.h"
+#include "app/stages/stage_table.h"
+
+namespace spillway::app {
+namespace {
+
+constexpr int kFailed = 1;
+
+int run(int argc, char** argv) {
+  CLI::App app("Scrapes a bidder twice and says what its stages did between: calls, mean, share.",
+               "spillway stages");
+  app.footer(
+      "examples:\n"
+      "  spillway stages http://127.0.0.1:9911\n"
+      "  spillway stages http://127.0.0.1:9911 --seconds 30 --json\n"
+      "exit: 0 done, 1 there is no such page, 2 wrong usage.");
+  std::string address;
+  double seconds = 5;
+  bool json = false;
+  app.add_option("address", address, "Of the admin listener: http://HOST:PORT")->required();
+  app.add_option("--seconds", seconds, "Between the two scrapes")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_flag("--json", json, "Print JSON");
+  if (const auto status = parse_command_line(app, argc, argv)) {
+    return *status;
+  }
+  auto url = parse_http_url(address);
+  if (!url || url->tls) {
+    fmt::print(stderr, "spillway stages: address: {}\n", url ? "must be plain http" : url.error());
+    return kWrongUsage;
+  }
+  if (url->target == "/") {
+    url->target = "/metrics";
+  }
+  const auto before = fetch_page(*url);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  const auto after = fetch_page(*url);
+  if (!before || !after) {
+    fmt::print(stderr, "spillway stages: {}\n", before ? after.error() : before.error());
+    return kFailed;
+  }
+  const auto rows = stages_between(*before, *after);
+  if (rows.empty()) {
+    fmt::print(stderr, "spillway stages: {}: has no stages\n", address);
+    return kFailed;
+  }
+  fmt::print("{}", json ? table_json(rows) : table_text(rows));
+  return 0;
+}
+
+}  // namespace
+}  // namespace spillway::app
+
+int main(int argc, char** argv) {
+  return spillway::app::run_program(spillway::app::run, argc, argv);
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bidder/model.h"
+
+namespace spillway::bidder {
+
+/// The one spelling in which the values of a dimension meet, whether a catalog or a request says
+/// them, written to `out` (which is emptied first): countries alpha-2 upper case; regions upper
+/// case without the country; zips upper case without blanks; operating systems, domains (no "www.",
+/// no last dot), languages (first subtag) and media lower case; categories upper case; device
+/// types, positions and sizes as plain numbers; the rest as it comes. False, and `out` empty, for
+/// what is no value of the dimension: an unknown country, an empty text, position 0 ("unknown").
+bool canonical(Dimension dimension, std::string_view text, std::string& out);
+
+/// A domain in its one spelling: lower case, without "www.", a last dot or a port.
+bool canonical_domain(std::string_view text, std::string& out);
+
+/// The host of an http or https address, as in `canonical_domain`.
+bool domain_of_url(std::string_view url, std::string& out);
+
+/// The alpha-2 code of a country by its alpha-2 or alpha-3 code, any case; "" when there is none.
+/// Source: ISO 3166-1.
+[[nodiscard]] std::string_view country_alpha2(std::string_view code);
+
+/// The next domain above ("b.example" of "a.b.example"); "" for none.
+[[nodiscard]] std::string_view parent_domain(std::string_view domain);
+
+/// The category above ("IAB7" of "IAB7-39"); "" for none.
+[[nodiscard]] std::string_view parent_category(std::string_view category);
+
+/// Name of a dimension as catalogs and problems spell it: "device_type".
+[[nodiscard]] std::string_view to_string(Dimension dimension);
+
+}  // namespace spillway::bidder

@@ -1,0 +1,147 @@
+// The middle of a Pipeline: candidates, and what they are worth.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/decimal.h"
+#include "base/money.h"
+#include "bidder/catalog.h"
+#include "bidder/pipeline.h"
+#include "bidder/pricing.h"
+#include "bidder/retrieval.h"
+#include "bidder/scoring/cascade.h"
+#include "bidder/scoring/features.h"
+#include "bidder/stages.h"
+
+namespace spillway::bidder {
+namespace {
+
+constexpr base::Currency kCommon{};
+
+}  // namespace
+
+void Pipeline::retrieve() {
+  next_ = Step::kScore;
+  round_begin_ = contenders_.size();
+  auto& retrieval = world_.scratch->retrieval;
+  retrieval.begin(*world_.catalog, facts_, start_.unix_s, exchange().seat);
+  for (uint32_t imp = 0; imp < slots_.size(); ++imp) {
+    if (!slots_[imp].filled && !slots_[imp].exhausted) {
+      retrieve_imp(imp);
+    }
+  }
+  stats_.candidates.add(contenders_.size() - round_begin_);
+  if (contenders_.size() == round_begin_) {
+    next_ = Step::kChoose;
+  }
+}
+
+void Pipeline::retrieve_imp(uint32_t imp) {
+  auto& slot = slots_[imp];
+  auto& retrieval = world_.scratch->retrieval;
+  retrieval.begin_imp(imp);
+  found_.resize(world_.settings->candidates);
+  for (uint32_t seen = 0; seen < slot.looked_at;) {
+    const auto want = std::min<size_t>(found_.size(), slot.looked_at - seen);
+    const auto got = retrieval.next(std::span(found_).first(want));
+    seen += static_cast<uint32_t>(got);
+    if (got < want) {
+      break;
+    }
+  }
+  const MisfitCounts before = retrieval.dropped();
+  const size_t count = retrieval.next(found_);
+  slot.looked_at += static_cast<uint32_t>(count);
+  slot.exhausted = count < found_.size();
+  for (size_t i = 0; i < misfits_.size(); ++i) {
+    const uint32_t dropped = retrieval.dropped()[i] - before[i];
+    misfits_[i] += dropped;
+    stats_.misfits[i].add(dropped);
+  }
+  for (const auto& candidate : std::span(found_).first(count)) {
+    auto& contender = contenders_.emplace_back();
+    contender = {};
+    contender.candidate = candidate;
+    contender.imp = imp;
+  }
+}
+
+void Pipeline::score() {
+  next_ = Step::kCap;
+  auto& batch = world_.scratch->scores;
+  batch.clear();
+  batch_.clear();
+  auto& rows = world_.scratch->rows;
+  rows.begin(facts_, start_.unix_s);
+  uint32_t imp = UINT32_MAX;
+  for (auto index = static_cast<uint32_t>(round_begin_); index < contenders_.size(); ++index) {
+    auto& contender = contenders_[index];
+    const auto& item = world_.catalog->items()[contender.candidate.item];
+    const auto& terms = world_.terms[item.campaign];
+    const base::Cpm reached = expected_value(terms, 1).value_or(base::Cpm{});
+    FeatureRow* row = batch.add(
+        terms.goal, world_.rates->convert(reached, terms.currency, kCommon, base::Rounding::kDown)
+                        .value_or(reached));
+    if (row == nullptr) {
+      drop(contender, DropReason::kOutscored);
+      continue;
+    }
+    if (imp != contender.imp) {
+      imp = contender.imp;
+      rows.begin_imp(facts_.imps()[imp]);
+    }
+    rows.fill(*world_.catalog, contender.candidate, *row);
+    batch_.push_back(index);
+  }
+  const auto& cascade = world_.models->of(arm_);
+  cascade.score(batch);
+  for (size_t i = 0; i < batch_.size(); ++i) {
+    weigh(contenders_[batch_[i]], batch.probability(i));
+  }
+  keep_best();
+}
+
+void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
+  const auto& terms = world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
+  if (!probability) {
+    return drop(contender, DropReason::kOutscored);
+  }
+  contender.probability = *probability;
+  const auto value = expected_value(terms, *probability);
+  if (!value) {
+    return drop(contender, DropReason::kBadScore);
+  }
+  contender.worth = world_.rates->convert(*value, terms.currency, kCommon, base::Rounding::kDown)
+                        .value_or(*value);
+}
+
+// Of each imp the contenders that are worth most; equal ones keep the catalog's order.
+void Pipeline::keep_best() {
+  for (size_t begin = round_begin_; begin < contenders_.size();) {
+    const uint32_t imp = contenders_[begin].imp;
+    order_.clear();
+    size_t end = begin;
+    for (; end < contenders_.size() && contenders_[end].imp == imp; ++end) {
+      if (contenders_[end].drop == DropReason::kNone) {
+        order_.push_back(static_cast<uint32_t>(end));
+      }
+    }
+    const size_t most = world_.settings->contenders;
+    if (order_.size() > most) {
+      std::ranges::nth_element(order_, order_.begin() + static_cast<ptrdiff_t>(most),
+                               [this](uint32_t a, uint32_t b) {
+                                 return contenders_[a].worth != contenders_[b].worth
+                                            ? contenders_[a].worth > contenders_[b].worth
+                                            : a < b;
+                               });
+      for (const uint32_t index : std::span(order_).subspan(most)) {
+        drop(contenders_[index], DropReason::kOutscored);
+      }
+    }
+    begin = end;
+  }
+}
+
+}  // namespace spillway::bidder

@@ -1,0 +1,193 @@
+#include "bidder/response.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/decimal.h"
+#include "bidder/markup.h"
+#include "bidder/model.h"
+#include "bidder/notice.h"
+#include "openrtb/document.h"
+#include "openrtb/signed_query.h"
+
+namespace spillway::bidder {
+namespace {
+
+template <typename Number>
+void append_number(std::string& out, Number value) {
+  std::array<char, 24> digits{};
+  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+void append_key(std::string& out, std::string_view name) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+}
+
+template <typename Number>
+void append_member(std::string& out, std::string_view name, Number value) {
+  append_key(out, name);
+  append_number(out, value);
+}
+
+void append_text(std::string& out, std::string_view name, std::string_view text) {
+  append_key(out, name);
+  openrtb::append_json_string(out, text);
+}
+
+/// An id that the field wants as text.
+void append_id(std::string& out, std::string_view name, int64_t id) {
+  append_key(out, name);
+  out += '"';
+  append_number(out, id);
+  out += '"';
+}
+
+template <typename List, typename Append>
+void append_list(std::string& out, std::string_view name, const List& list, Append append) {
+  if (std::ranges::empty(list)) {
+    return;
+  }
+  append_key(out, name);
+  char before = '[';
+  for (const auto& item : list) {
+    out += before;
+    append(item);
+    before = ',';
+  }
+  out += ']';
+}
+
+void append_address(std::string& out, std::string_view name, NoticeKind kind,
+                    const AnswerToWrite& answer, const BidToWrite& bid) {
+  append_key(out, name);
+  out += '"';
+  answer.signer->append_url(out, answer.exchange, kind, answer.request, bid.imp, bid.claims);
+  out += '"';
+}
+
+int mtype(Media media) {
+  switch (media) {
+    case Media::kBanner:
+      return 1;
+    case Media::kVideo:
+      return 2;
+    case Media::kAudio:
+      return 3;
+    case Media::kNative:
+      return 4;
+  }
+  return 1;
+}
+
+void append_advertiser(std::string& out, const Advertiser& advertiser) {
+  append_key(out, "adomain");
+  out += '[';
+  openrtb::append_json_string(out, advertiser.domain);
+  out += ']';
+  append_list(out, "cat", advertiser.categories,
+              [&](const std::string& code) { openrtb::append_json_string(out, code); });
+}
+
+void append_creative(std::string& out, const Creative& creative) {
+  const auto number = [&](uint16_t value) { append_number(out, value); };
+  append_member(out, "mtype", mtype(creative.media));
+  append_list(out, "attr", creative.attributes, number);
+  append_list(out, "apis", creative.apis, number);
+  if (creative.duration_s > 0) {
+    append_member(out, "dur", creative.duration_s);
+  }
+  if (creative.protocols.size() == 1) {
+    append_member(out, "protocol", creative.protocols.front());
+  }
+  if (!creative.language.empty()) {
+    append_text(out, "language", creative.language);
+  }
+}
+
+void append_bid(std::string& out, const AnswerToWrite& answer, const BidToWrite& bid,
+                WriterMemory& memory) {
+  const Creative& creative = *bid.creative;
+  memory.bid_id.clear();
+  append_bid_id(memory.bid_id, bid.claims);
+  out += R"({"id":")";
+  out += memory.bid_id;
+  out += '"';
+  append_text(out, "impid", bid.imp);
+  append_key(out, "price");
+  base::append_micros(out, bid.price.micros);
+  memory.markup.clear();
+  append_markup(
+      memory.markup, creative,
+      {.campaign = bid.claims.campaign, .line_item = bid.line_item, .bid_id = memory.bid_id});
+  append_text(out, "adm", memory.markup);
+  append_advertiser(out, *bid.advertiser);
+  append_id(out, "cid", bid.claims.campaign);
+  append_id(out, "crid", creative.id);
+  append_creative(out, creative);
+  if (bid.w > 0 && bid.h > 0) {
+    append_member(out, "w", bid.w);
+    append_member(out, "h", bid.h);
+  }
+  if (!bid.deal.empty()) {
+    append_text(out, "dealid", bid.deal);
+  }
+  if (answer.expires_in_s > 0) {
+    append_member(out, "exp", answer.expires_in_s);
+  }
+  if (answer.signer != nullptr) {
+    append_address(out, "nurl", NoticeKind::kWin, answer, bid);
+    append_address(out, "burl", NoticeKind::kBilling, answer, bid);
+    append_address(out, "lurl", NoticeKind::kLoss, answer, bid);
+  }
+  out += '}';
+}
+
+void append_explain(std::string& out, std::string_view explain) {
+  if (!explain.empty()) {
+    out += R"(,"ext":{"explain":)";
+    out += explain;
+    out += '}';
+  }
+}
+
+}  // namespace
+
+void append_bid_id(std::string& out, const Claims& claims) { openrtb::append_hex(out, claims.bid); }
+
+void append_answer(std::string& out, const AnswerToWrite& answer, std::span<const BidToWrite> bids,
+                   WriterMemory& memory) {
+  out += R"({"id":)";
+  openrtb::append_json_string(out, answer.request);
+  append_text(out, "cur", answer.currency.view());
+  out += R"(,"seatbid":[{"bid":[)";
+  bool first = true;
+  for (const auto& bid : bids) {
+    out += first ? "" : ",";
+    first = false;
+    append_bid(out, answer, bid, memory);
+  }
+  out += ']';
+  if (!answer.seat.empty()) {
+    append_text(out, "seat", answer.seat);
+  }
+  out += "}]";
+  append_explain(out, answer.explain);
+  out += '}';
+}
+
+void append_no_bid(std::string& out, std::string_view request, int nbr, std::string_view explain) {
+  out += R"({"id":)";
+  openrtb::append_json_string(out, request);
+  append_member(out, "nbr", nbr);
+  append_explain(out, explain);
+  out += '}';
+}
+
+}  // namespace spillway::bidder

@@ -1,0 +1,171 @@
+// A real Redis, broken in every way it breaks.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "adapters/redis_fixture.h"
+#include "bidder/bidder_process.h"
+#include "bidder/caps/keys.h"
+#include "bidder/caps/user.h"
+#include "bidder/model.h"
+#include "e2e/sockets.h"
+
+namespace spillway::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using adapters::testing::DelayingProxy;
+using adapters::testing::RedisProcess;
+
+std::string request(std::string_view user) {
+  return fmt::format(
+      R"({{"id":"r","tmax":500,"at":1,"site":{{"domain":"n.example"}},"user":{{"id":"{}"}},)"
+      R"("imp":[{{"id":"1","banner":{{"w":300,"h":250}}}}]}})",
+      user);
+}
+
+/// Campaign 1 is strict and dear, 2 is open, 3 wants segment 7 and is dearest.
+bidder::CatalogRows rows() {
+  const std::vector<bidder::Cap> cap{{.window = bidder::CapWindow::kDay, .most = 2}};
+  bidder::CatalogRows rows;
+  add_campaign(rows, 1, 3, cap);
+  add_campaign(rows, 2, 2, cap);
+  add_campaign(rows, 3, 4);
+  rows.campaigns[1].cap_failure = bidder::CapFailure::kOpen;
+  rows.line_items[2].targeting.of(bidder::Dimension::kSegment).include = {"7"};
+  return rows;
+}
+
+std::string redis_section(const std::string& address) {
+  return fmt::format("redis: {{ primary: \"{}\", stall_after: 500ms }}\n", address);
+}
+
+std::string winner_of(const Message& answer) {
+  const size_t at = answer.body.find(R"("cid":")");
+  return at == std::string::npos ? "" : answer.body.substr(at + 7, 1);
+}
+
+/// Times of `count` requests one after the other, sorted.
+std::vector<std::chrono::milliseconds> times(const BidderProcess& bidder, int count) {
+  std::vector<std::chrono::milliseconds> all;
+  for (int i = 0; i < count; ++i) {
+    const auto began = Clock::now();
+    (void)bidder.bid(request(fmt::format("timed {}", i)));
+    all.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began));
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+class BidderRedis : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!redis_.running()) {
+      GTEST_SKIP() << "there is no redis-server on this machine";
+    }
+  }
+
+  /// Its segments and counts can be read again.
+  static bool serves_in_full(const BidderProcess& bidder, std::string_view user) {
+    return BidderProcess::within(60s, [&] { return winner_of(bidder.bid(request(user))) == "3"; });
+  }
+
+  void know(std::string_view user, std::string_view segments) {
+    const auto hash = bidder::caps::hash_user("x", user);
+    EXPECT_EQ(redis_.run({"SET", bidder::caps::segments_key(*hash), segments}), "OK");
+  }
+
+  RedisProcess redis_;
+};
+
+TEST_F(BidderRedis, GivesSegmentsAndKeepsCountsAcrossInstances) {
+  know("known", "7");
+  const BidderProcess one(rows(), redis_section(redis_.address()));
+  const BidderProcess two(rows(), redis_section(redis_.address()));
+  ASSERT_TRUE(one.ready());
+  ASSERT_TRUE(two.ready());
+  ASSERT_TRUE(serves_in_full(one, "known"));
+  EXPECT_EQ(winner_of(one.bid(request("nobody"))), "1");
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = one.bid(request("shared"));
+    ASSERT_EQ(winner_of(answer), "1");
+    EXPECT_EQ(one.caller().call("GET", notice_of(answer.body, "nurl", "2")).status(), 204);
+  }
+  ASSERT_TRUE(one.reaches(R"(spillway_bidder_redis_wins_total{event="written"})", 2));
+  EXPECT_EQ(winner_of(two.bid(request("shared"))), "2") << "what one has shown the other knows";
+}
+
+TEST_F(BidderRedis, KilledItCostsTheStrictTheirBidsAndTheOpenTheirCaps) {
+  know("known", "7");
+  const BidderProcess bidder(rows(), redis_section(redis_.address()));
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_TRUE(serves_in_full(bidder, "known"));
+  redis_.kill();
+  EXPECT_TRUE(
+      BidderProcess::within(10s, [&] { return winner_of(bidder.bid(request("other"))) == "2"; }));
+  EXPECT_NE(winner_of(bidder.bid(request("never seen"))), "3") << "it narrows, never widens";
+  auto metrics = bidder.metrics();
+  EXPECT_GE(metrics[R"(spillway_bidder_caps_skipped_total{reason="unread"})"], 1);
+  EXPECT_GE(metrics[R"(spillway_bidder_segments_total{state="could_not_ask"})"], 1);
+  EXPECT_TRUE(redis_.start());
+  know("known too", "7");
+  EXPECT_TRUE(serves_in_full(bidder, "known too"));
+  EXPECT_EQ(bidder.metrics()["spillway_bidder_deadline_misses_total"], 0);
+}
+
+TEST_F(BidderRedis, FrozenItOpensTheCircuitAndAnswersStayFast) {
+  know("known", "7");
+  const BidderProcess bidder(rows(), redis_section(redis_.address()));
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_TRUE(serves_in_full(bidder, "known"));
+  redis_.freeze();
+  const auto began = Clock::now();
+  const auto is_open = [&] {
+    (void)bidder.bid(request(fmt::format("u{}", Clock::now().time_since_epoch().count())));
+    auto metrics = bidder.metrics();
+    return metrics[R"(spillway_bidder_circuit_state{dependency="redis",state="open"})"] == 1;
+  };
+  EXPECT_TRUE(BidderProcess::within(20s, is_open));
+  const auto opened = Clock::now() - began;
+  const auto while_open = times(bidder, 100);
+  std::printf(
+      "frozen: open after %lld ms; then median %lld ms, slowest %lld ms\n",
+      static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(opened).count()),
+      static_cast<long long>(while_open[50].count()),
+      static_cast<long long>(while_open.back().count()));
+  redis_.thaw();
+  know("known too", "7");
+  EXPECT_TRUE(serves_in_full(bidder, "known too"));
+  EXPECT_EQ(bidder.metrics()["spillway_bidder_deadline_misses_total"], 0);
+}
+
+TEST_F(BidderRedis, ThirtyMillisecondsSlowItIsDoneWithout) {
+  know("known", "7");
+  std::atomic<bool> is_slow{false};
+  DelayingProxy proxy(redis_.port(), [&]() -> base::Duration { return is_slow ? 30ms : 0ms; });
+  const BidderProcess bidder(rows(), redis_section(proxy.address()));
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_TRUE(serves_in_full(bidder, "known"));
+  is_slow = true;
+  const auto slow = times(bidder, 200);
+  auto metrics = bidder.metrics();
+  EXPECT_EQ(metrics[R"(spillway_bidder_no_bids_total{reason="deadline"})"], 0);
+  EXPECT_GT(metrics[R"(spillway_bidder_caps_skipped_total{reason="unread"})"], 0);
+  EXPECT_EQ(metrics["spillway_bidder_deadline_misses_total"], 0);
+  std::printf("30 ms slow: median %lld ms, p99 %lld ms\n",
+              static_cast<long long>(slow[100].count()), static_cast<long long>(slow[198].count()));
+  is_slow = false;
+  know("known too", "7");
+  EXPECT_TRUE(serves_in_full(bidder, "known too"));
+}
+
+}  // namespace
+}  // namespace spillway::e2e
