@@ -187,6 +187,9 @@ class Pipeline {
 
   [[nodiscard]] size_t bids() const { return chosen_.size(); }
 
+  /// Whose models scored it.
+  [[nodiscard]] Arm arm() const { return arm_; }
+
   /// For tests and explanations: every contender of the last round, with why it was dropped.
   [[nodiscard]] std::span<const Contender> contenders() const { return contenders_; }
 
