@@ -325,6 +325,9 @@ void Service::on_timer(base::Instant now) {
   log_transitions(transitions);
   (void)shared_.grant.expire(now);
   check_self(now);
+  if (tls_ != nullptr) {
+    tls_->tick(now);
+  }
   tell_life(now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);

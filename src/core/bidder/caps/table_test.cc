@@ -122,6 +122,8 @@ TEST_F(CapTableTest, WhatRedisKnowsCountsAndIsNeverAddedToWhatWasSeenHere) {
   const uint32_t day = bucket_at(keys[0], kNow);
   std::array<CapCounts, 1> known{};
   known[0].add(day, 1);  // another instance's
+  table_.release(user_, keys, table_.reserve(user_, limits, known, kNow).value(), kNow);
+  EXPECT_EQ(table_.view(user_, keys[0], kNow).shown, 1U);
   const CapHold hold = table_.reserve(user_, limits, known, kNow).value();
   EXPECT_TRUE(table_.win(user_, keys, hold, kNow));
   EXPECT_EQ(table_.view(user_, keys[0], kNow).shown, 2U);
