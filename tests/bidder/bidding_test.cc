@@ -102,7 +102,7 @@ TEST(Bidder, IsReadyOnceItsCatalogIsThereAndServesANewOneWithoutAPause) {
   ASSERT_TRUE(bidder.started());
   ASSERT_TRUE(bidder.reaches(R"(spillway_bidder_catalog_loads_total{end="failed"})", 1));
   EXPECT_EQ(bidder.admin().call("GET", "/readyz").status(), 503);
-  EXPECT_EQ(bidder.bid(kRequest).status(), 404);
+  EXPECT_EQ(bidder.bid(kRequest).status(), 503);
   auto rows = one_campaign();
   bidder.catalog().write(rows);
   ASSERT_TRUE(bidder.ready());

@@ -13,7 +13,7 @@
 #include "base/histogram.h"
 #include "bidder/notice.h"
 #include "bidder/pacing/grant.h"
-#include "bidder/scoring/model_file.h"
+#include "bidder/scoring/ab_split.h"
 #include "bidder/stages.h"
 #include "observe/metrics_page.h"
 #include "openrtb/consent/privacy.h"
@@ -59,6 +59,11 @@ void write_requests(const MetricSources& sources, MetricsPage& page) {
         [](auto& s) -> auto& { return s.pipeline.candidates; });
   count("spillway_bidder_rounds_total", "Retrievals again, because none of an imp's was left.",
         [](auto& s) -> auto& { return s.pipeline.rounds; });
+  for (size_t i = 0; i < bidder::kArms; ++i) {
+    page.counter("spillway_bidder_arm_answers_total", "Answers with a bid, by arm.",
+                 {{"arm", to_string(static_cast<bidder::Arm>(i))}},
+                 sum(sources, [i](auto& s) -> auto& { return s.arms[i]; }));
+  }
   for (size_t i = 1; i < bidder::kNoBidReasons; ++i) {
     page.counter("spillway_bidder_no_bids_total", "Requests without a bid, by reason.",
                  {{"reason", to_string(static_cast<bidder::NoBidReason>(i))}},

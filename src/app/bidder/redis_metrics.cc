@@ -98,6 +98,17 @@ void write_wins(const std::vector<const RedisStores*>& stores, MetricsPage& page
                total([](auto& c) -> auto& { return c.unreadable; }));
 }
 
+void write_segments(const std::vector<const RedisStores*>& stores, MetricsPage& page) {
+  for (size_t i = 0; i < RedisStores::kSegmentEvents.size(); ++i) {
+    uint64_t count = 0;
+    for (const auto* store : stores) {
+      count += store->segment_events()[i].value();
+    }
+    page.counter("spillway_bidder_segment_cache_total", "What became of questions for segments.",
+                 {{"event", RedisStores::kSegmentEvents[i]}}, count);
+  }
+}
+
 }  // namespace
 
 void write_redis(const std::vector<const RedisStores*>& stores, MetricsPage& page) {
@@ -105,6 +116,7 @@ void write_redis(const std::vector<const RedisStores*>& stores, MetricsPage& pag
     write_calls(stores, page);
     write_hedges(stores, page);
     write_wins(stores, page);
+    write_segments(stores, page);
   }
 }
 

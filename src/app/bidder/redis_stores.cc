@@ -1,5 +1,6 @@
 #include "app/bidder/redis_stores.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -100,6 +101,18 @@ void RedisStores::on_counts(uint64_t tag, std::optional<std::span<const CapCount
 
 void RedisStores::on_segments(uint64_t tag, const bidder::caps::Segments& segments) {
   listener_.on_segments(tag, segments);
+}
+
+void RedisStores::publish() {
+  if (!segments_) {
+    return;
+  }
+  const auto& c = segments_->counters();
+  const std::array counts{c.hits, c.reads, c.joined, c.evicted, c.expired, c.too_large};
+  static_assert(counts.size() == kSegmentEvents.size());
+  for (size_t i = 0; i < counts.size(); ++i) {
+    segment_events_[i].set(counts[i]);
+  }
 }
 
 void RedisStores::cancel(uint64_t tag) {

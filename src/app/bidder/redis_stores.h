@@ -1,15 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "adapters/redis_caps.h"
 #include "adapters/redis_client.h"
 #include "adapters/redis_settings.h"
 #include "app/bidder/stores.h"
+#include "base/counter.h"
 #include "base/time.h"
 #include "bidder/caps/cache.h"
 #include "bidder/caps/segments.h"
@@ -71,8 +74,15 @@ class RedisStores final : public Stores,
     return caps_ ? &caps_->counters() : nullptr;
   }
 
-  [[nodiscard]] const bidder::caps::SegmentCacheCounters* segment_counters() const {
-    return segments_ ? &segments_->counters() : nullptr;
+  /// Names of what the cache of segments counts, as label values.
+  static constexpr std::array<std::string_view, 6> kSegmentEvents{
+      "hit", "read", "joined", "evicted", "expired", "too_large"};
+
+  void publish() override;
+
+  /// As of the last publish(), in the order of kSegmentEvents. Any thread.
+  [[nodiscard]] const std::array<base::Counter, kSegmentEvents.size()>& segment_events() const {
+    return segment_events_;
   }
 
  private:
@@ -99,6 +109,7 @@ class RedisStores final : public Stores,
   std::optional<adapters::RedisCaps> caps_;
   std::optional<adapters::RedisSegments> segments_;
   std::vector<std::unique_ptr<Reading>> readings_;
+  std::array<base::Counter, kSegmentEvents.size()> segment_events_;
 };
 
 }  // namespace spillway::app::bidding

@@ -8,6 +8,7 @@
 #include "base/counter.h"
 #include "base/histogram.h"
 #include "bidder/notice.h"
+#include "bidder/scoring/ab_split.h"
 #include "bidder/stages.h"
 #include "resilience/shedder.h"
 
@@ -49,7 +50,7 @@ struct WorkerStats {
   static constexpr size_t kShedForMemory = resilience::kShedReasons;
   std::array<std::array<base::Counter, kNoticeEnds>, bidder::kNoticeKinds> notices;
   std::array<base::Counter, kPriceDoubts> price_doubts;
-  std::array<base::Counter, 2> arms;  ///< Answers by bidder::Arm.
+  std::array<base::Counter, bidder::kArms> arms;  ///< Answers with a bid, by bidder::Arm.
   base::Counter not_found, wrong_method, unknown_exchange, callers_gone;
   base::Counter invalid;    ///< Answered 400.
   base::Counter in_flight;  ///< Requests now.

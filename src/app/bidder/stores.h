@@ -62,6 +62,9 @@ class Stores {
   /// While above 0 nothing is asked twice.
   virtual void set_shed_level(uint8_t level) = 0;
 
+  /// Copies counts to where scrapes read them; called now and then.
+  virtual void publish() = 0;
+
   /// Wins not written yet.
   [[nodiscard]] virtual size_t waiting() const = 0;
 };

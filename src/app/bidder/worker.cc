@@ -70,6 +70,7 @@ void Worker::beat(base::Instant now) {
   stats_.turns.add();
   if (stores_ != nullptr) {
     stores_->set_shed_level(static_cast<uint8_t>(shedder_.level()));
+    stores_->publish();
   }
   reactor_.timers().arm(heart_, now + kBeat);
 }
@@ -80,7 +81,11 @@ void Worker::on_request(const net::Request& request, net::Reply reply) {
     on_notice(request, std::move(reply));
     return;
   }
-  if (path != kBidPath || deployment_ == nullptr) {
+  if (path == kBidPath && deployment_ == nullptr) {
+    reply.send(text_answer(503, "there is no catalog yet"));
+    return;
+  }
+  if (path != kBidPath) {
     stats_.not_found.add();
     reply.send(text_answer(404, "there is POST /openrtb2/bid"));
     return;
@@ -292,6 +297,7 @@ void Worker::answer(Flight& flight) {
     response.refusal = pipeline.reason() == bidder::NoBidReason::kShed;
   } else {
     response = json_answer(200, pipeline.body());
+    stats_.arms[static_cast<size_t>(pipeline.arm())].add(pipeline.bids() > 0 ? 1 : 0);
   }
   flight.reply.set_deadline(pipeline.tmax_at());
   flight.reply.send(std::move(response));

@@ -12,6 +12,7 @@
 #include "bidder/explanation.h"
 #include "bidder/facts.h"
 #include "bidder/response.h"
+#include "bidder/scoring/ab_split.h"
 #include "bidder/stages.h"
 
 namespace spillway::bidder {

@@ -187,6 +187,9 @@ class Pipeline {
 
   [[nodiscard]] size_t bids() const { return chosen_.size(); }
 
+  /// Whose models scored it.
+  [[nodiscard]] Arm arm() const { return arm_; }
+
   /// For tests and explanations: every contender of the last round, with why it was dropped.
   [[nodiscard]] std::span<const Contender> contenders() const { return contenders_; }
 
@@ -230,6 +233,7 @@ class Pipeline {
   void validate();
   void read_times();
   [[nodiscard]] bool seat_is_blocked() const;
+  [[nodiscard]] bool demands_transparency() const;
   void enrich(base::Instant now);
   [[nodiscard]] bool obey_privacy();
   void find_place();

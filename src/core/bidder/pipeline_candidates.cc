@@ -8,6 +8,7 @@
 #include "base/decimal.h"
 #include "base/money.h"
 #include "bidder/catalog.h"
+#include "bidder/creative_fit.h"
 #include "bidder/pipeline.h"
 #include "bidder/pricing.h"
 #include "bidder/retrieval.h"

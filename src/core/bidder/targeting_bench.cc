@@ -18,6 +18,7 @@
 #include "bidder/facts.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
+#include "bidder/model.h"
 #include "bidder/naive_targeting.h"
 #include "bidder/retrieval.h"
 #include "bidder/targeting_json.h"
@@ -98,6 +99,7 @@ std::vector<TimeZone> zones_of(const CatalogRows& rows) {
     names.insert(row.time_zone);
   }
   std::vector<TimeZone> out;
+  out.reserve(names.size());
   for (const std::string& name : names) {
     out.push_back({.name = name, .changes = {}});
   }
