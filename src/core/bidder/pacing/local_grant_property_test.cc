@@ -125,38 +125,45 @@ TEST(LocalGrant, BudgetIsSpentPlusOpenPlusAvailableAfterEachOfAMillionRandomStep
   }
 }
 
+// Runs `work(thread)` on so many threads; ends with them.
+template <typename Work>
+void run_threads(uint64_t count, const Work& work) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  for (uint64_t thread = 0; thread < count; ++thread) {
+    threads.emplace_back([&work, thread] { work(thread); });
+  }
+}
+
+void expect_whole(const Balance& balance) {
+  EXPECT_EQ(balance.budget.nanos,
+            balance.spent.nanos + balance.open.nanos + balance.available.nanos);
+  EXPECT_GE(balance.available.nanos, 0);
+}
+
+// Bids, a tenth of which win at their price; some are dropped on the way.
+void bid_and_settle(Bench& bench, uint64_t thread) {
+  base::Rng rng(thread);
+  for (uint64_t i = 0; i < 50'000; ++i) {
+    const uint64_t key = thread << 32 | i;
+    const Money amount{1 + static_cast<int64_t>(rng.below(50))};
+    auto held = bench.grant.try_reserve(kCampaign, amount, at(kNoon));
+    if (!held || rng.below(4) == 0 || !held->submit(key, at(kNoon).now)) {
+      continue;
+    }
+    if (rng.below(10) == 0) {
+      bench.grant.settle(key, amount);
+    } else {
+      bench.grant.lose(key);
+    }
+    expect_whole(bench.today());
+  }
+}
+
 TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
-  constexpr int kThreads = 4;
   constexpr int64_t kDaily = 100'000;
   Bench bench(kDaily);
-  std::vector<std::jthread> threads;
-  for (uint64_t thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([&bench, thread] {
-      base::Rng rng(thread);
-      for (uint64_t i = 0; i < 50'000; ++i) {
-        const uint64_t key = thread << 32 | i;
-        auto reservation = bench.grant.try_reserve(
-            kCampaign, {1 + static_cast<int64_t>(rng.below(50))}, at(kNoon));
-        if (!reservation || rng.below(4) == 0) {
-          continue;
-        }
-        const Money amount = reservation->amount();
-        if (!reservation->submit(key, at(kNoon).now)) {
-          continue;
-        }
-        if (rng.below(10) == 0) {
-          bench.grant.settle(key, amount);
-        } else {
-          bench.grant.lose(key);
-        }
-        const Balance balance = bench.today();
-        EXPECT_EQ(balance.budget.nanos,
-                  balance.spent.nanos + balance.open.nanos + balance.available.nanos);
-        EXPECT_GE(balance.available.nanos, 0);
-      }
-    });
-  }
-  threads.clear();
+  run_threads(4, [&bench](uint64_t thread) { bid_and_settle(bench, thread); });
   const Balance balance = bench.today();
   EXPECT_EQ(balance.open.nanos, 0);
   EXPECT_LE(balance.spent.nanos, kDaily);
@@ -164,39 +171,49 @@ TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
   EXPECT_EQ(bench.grant.counts().open_bids, 0U);
 }
 
-TEST(LocalGrant, MoneyIsNotLostWhileCampaignsComeAndGoUnderWorkers) {
-  constexpr int64_t kDaily = 1'000'000;
-  LocalGrant grant({.accounts = 8, .open_bids = 4096});
-  std::vector<CampaignBudget> budgets;
-  for (int64_t id = 1; id <= 8; ++id) {
-    budgets.push_back({id, {kDaily}, {}});
+// Bids on eight campaigns, a third of which win; the rest hears nothing. What was charged.
+int64_t bid_on_all(LocalGrant& grant, uint64_t thread) {
+  base::Rng rng(thread);
+  int64_t paid = 0;
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    const uint64_t key = thread << 32 | i;
+    const auto campaign = static_cast<int64_t>(1 + rng.below(8));
+    auto held = grant.try_reserve(campaign, {10}, at(kNoon));
+    if (held && held->submit(key, at(kNoon).now) && rng.below(3) == 0) {
+      paid += grant.settle(key, {4}) == SettleOutcome::kSettled ? 4 : 0;
+    }
   }
-  EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
-  std::atomic<int64_t> paid{0};
-  std::vector<std::jthread> threads;
-  for (uint64_t thread = 0; thread < 3; ++thread) {
-    threads.emplace_back([&, thread] {
-      base::Rng rng(thread);
-      for (uint64_t i = 0; i < 30'000; ++i) {
-        const uint64_t key = thread << 32 | i;
-        const auto campaign = static_cast<int64_t>(1 + rng.below(8));
-        auto held = grant.try_reserve(campaign, {10}, at(kNoon));
-        if (held && held->submit(key, at(kNoon).now) && rng.below(3) == 0) {
-          paid += grant.settle(key, {4}) == SettleOutcome::kSettled ? 4 : 0;
-        }
-      }
-    });
-  }
+  return paid;
+}
+
+// Half of the campaigns leave and come back, over and over, while bids expire.
+void refresh_and_expire(LocalGrant& grant, std::span<const CampaignBudget> budgets) {
   for (int i = 0; i < 300; ++i) {
-    EXPECT_EQ(grant.refresh(std::span(budgets).first(4), kNoon), 0U);
+    EXPECT_EQ(grant.refresh(budgets.first(4), kNoon), 0U);
     EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
     grant.expire(at(0, 60 + i).now);
   }
-  threads.clear();
+}
+
+TEST(LocalGrant, MoneyIsNotLostWhileCampaignsComeAndGoUnderWorkers) {
+  LocalGrant grant({.accounts = 8, .open_bids = 4096});
+  std::vector<CampaignBudget> budgets;
+  for (int64_t id = 1; id <= 8; ++id) {
+    budgets.push_back({id, {1'000'000}, {}});
+  }
+  EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
+  std::atomic<int64_t> paid{0};
+  run_threads(4, [&](uint64_t thread) {
+    if (thread == 0) {
+      refresh_and_expire(grant, budgets);
+    } else {
+      paid += bid_on_all(grant, thread);
+    }
+  });
   grant.expire(at(0, 10'000).now, 1'000'000);
   int64_t spent = 0;
-  for (int64_t id = 1; id <= 8; ++id) {
-    const Balance balance = grant.balance(id, at(kNoon));
+  for (const CampaignBudget& budget : budgets) {
+    const Balance balance = grant.balance(budget.campaign, at(kNoon));
     EXPECT_EQ(balance.open.nanos, 0);
     spent += balance.spent.nanos;
   }
