@@ -10,21 +10,22 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include <time.h>
 
 #include "bidder/catalog.h"
 #include "bidder/facts.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
+#include "bidder/model.h"
 #include "bidder/retrieval.h"
 #include "bidder_w1/old_rules.h"
 #include "openrtb/document.h"
+#include "openrtb/keys.h"
 #include "openrtb/padded.h"
 #include "workload/corpus.h"
 
@@ -34,7 +35,6 @@ namespace {
 using bidder::Candidate;
 using bidder::Catalog;
 using bidder::Media;
-using bidder::Misfit;
 using bidder::RequestFacts;
 using bidder::Retrieval;
 
@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
     if (flag == "--smoke") {
       plan.smoke = true;
     } else if (flag == "--rounds" && i + 1 < argc) {
-      plan.rounds = std::max(1, std::atoi(argv[++i]));
+      plan.rounds = std::max(1, static_cast<int>(std::strtol(argv[++i], nullptr, 10)));
     }
   }
   return spillway::bench::run(plan);

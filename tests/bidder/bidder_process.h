@@ -81,8 +81,8 @@ inline constexpr std::string_view kBidderKeys =
 class BidderProcess : public ServerProcess {
  public:
   explicit BidderProcess(const bidder::CatalogRows& rows, std::string_view more = "",
-                         std::string_view section_keys = "")
-      : BidderProcess(std::make_unique<CatalogFile>(), rows, more, section_keys) {}
+                         std::string_view section_keys = "", std::string_view catalog_keys = "")
+      : BidderProcess(std::make_unique<CatalogFile>(), rows, more, section_keys, catalog_keys) {}
 
   [[nodiscard]] Message bid(std::string_view body, std::string_view query = "") const {
     return caller().post("/openrtb2/bid" + std::string(query), body);
@@ -114,18 +114,18 @@ class BidderProcess : public ServerProcess {
 
  private:
   static std::string config(const CatalogFile& catalog, const bidder::CatalogRows& rows,
-                            std::string_view more) {
+                            std::string_view more, std::string_view catalog_keys) {
     if (!rows.campaigns.empty()) {
       catalog.write(rows);
     }
     const bool has_exchanges = more.find("exchanges:") != std::string_view::npos;
-    return fmt::format("catalog: {{ address: \"{}\", refresh: 100ms }}\n{}{}", catalog.address(),
-                       has_exchanges ? std::string_view{} : kBidderKeys, more);
+    return fmt::format("catalog: {{ address: \"{}\", refresh: 100ms{} }}\n{}{}", catalog.address(),
+                       catalog_keys, has_exchanges ? std::string_view{} : kBidderKeys, more);
   }
 
   BidderProcess(std::unique_ptr<CatalogFile> catalog, const bidder::CatalogRows& rows,
-                std::string_view more, std::string_view section_keys)
-      : ServerProcess("bidder", config(*catalog, rows, more), section_keys),
+                std::string_view more, std::string_view section_keys, std::string_view catalog_keys)
+      : ServerProcess("bidder", config(*catalog, rows, more, catalog_keys), section_keys),
         catalog_(std::move(catalog)) {}
 
   std::unique_ptr<CatalogFile> catalog_;

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "adapters/geo_fixture.h"
 #include "bidder/bidder_process.h"
 #include "bidder/model.h"
 #include "e2e/exchange_process.h"
@@ -52,6 +53,23 @@ TEST(Bidder, AnswersBidsAndNoBids) {
   EXPECT_EQ(metrics[R"(spillway_bidder_dropped_total{reason="below_floor",stage="price"})"] +
                 metrics[R"(spillway_bidder_dropped_total{stage="price",reason="below_floor"})"],
             1);
+}
+
+TEST(Bidder, FindsThePlaceOfAnAddressInItsGeoFile) {
+  using adapters::testing::GeoValue;
+  adapters::testing::GeoFileWriter writer;
+  writer.add("192.0.2.0/24",
+             GeoValue::map({{"country", GeoValue::map({{"iso_code", GeoValue::text("DE")}})}}));
+  const TemporaryFile file(writer.bytes());
+  auto rows = one_campaign();
+  rows.line_items.front().targeting.of(bidder::Dimension::kCountry).include = {"DEU"};
+  const BidderProcess bidder(rows, "", "", fmt::format(", geo_file: \"{}\"", file.path()));
+  ASSERT_TRUE(bidder.ready());
+  EXPECT_EQ(bidder.bid(with(R"("device":{"ip":"192.0.2.7"},)")).status(), 200);
+  EXPECT_EQ(bidder.bid(with(R"("device":{"ip":"198.51.100.7"},)")).status(), 204);
+  EXPECT_EQ(bidder.bid(with(R"("device":{"ip":"192.0.2.7","geo":{"country":"FRA"}},)")).status(),
+            204);
+  EXPECT_EQ(bidder.bid(kRequest).status(), 204);
 }
 
 TEST(Bidder, ExplainsTestsAndDebuggedRequests) {

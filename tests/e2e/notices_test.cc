@@ -21,7 +21,9 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kRequest =
     R"({"id":"req-1","at":1,"tmax":400,"imp":[{"id":"1","banner":{"w":300,"h":250}}],)"
-    R"("site":{"id":"s","page":"https://p.example/"}})";
+    R"("site":{"id":"s","page":"https://p.example/"},"device":{"ip":"192.0.2.9","ua":"X/1 y"
+}
+})";
 
 /// Where notices go: keeps book of what it answered well, and fails as often as it is told.
 class Sink {
@@ -32,6 +34,13 @@ class Sink {
 
   [[nodiscard]] int attempts(const std::string& target) const { return of(attempts_, target); }
 
+  /// A header of the last call of this target; "" for none.
+  [[nodiscard]] std::string header(const std::string& target, const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = last_.find(target);
+    return found == last_.end() ? "" : found->second.header(name);
+  }
+
   [[nodiscard]] int taken(const std::string& target) const { return of(taken_, target); }
 
  private:
@@ -41,6 +50,7 @@ class Sink {
         request.start_line.substr(begin, request.start_line.find(' ', begin) - begin);
     const std::lock_guard lock(mutex_);
     ++attempts_[target];
+    last_[target] = request;
     if (failures_ > 0) {
       --failures_;
       return {.bytes = "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"};
@@ -58,6 +68,7 @@ class Sink {
   mutable std::mutex mutex_;
   int failures_;
   std::map<std::string, int> attempts_, taken_;
+  std::map<std::string, Message> last_;
   FakeDsp server_{[this](const Message& request) { return answer(request); }};
 };
 
@@ -79,12 +90,14 @@ constexpr std::string_view kNotices =
 
 /// Two bidders, of which "high" wins, and their sink.
 struct Market {
-  explicit Market(std::string_view notices, int failures = 0, std::string_view more = "")
+  explicit Market(std::string_view notices, int failures = 0, std::string_view more = "",
+                  std::string_view exchange_keys = "")
       : sink(failures),
         exchange(fmt::format("dsps:\n"
                              "  - {{ name: high, endpoint: \"http://127.0.0.1:{}/\" }}\n"
                              "  - {{ name: low, endpoint: \"http://127.0.0.1:{}/\" }}\n{}{}",
-                             high.port(), low.port(), notices, more)) {}
+                             high.port(), low.port(), notices, more),
+                 exchange_keys) {}
 
   Sink sink;
   FakeDsp high{[this](const Message&) {
@@ -140,6 +153,10 @@ TEST(Notices, ReachTheDspsOnceHoweverOftenTheCallerReports) {
   ASSERT_TRUE(market.wait_for("spillway_exchange_notices_sent_total{kind=\"billing\"}", 1));
   EXPECT_EQ(market.sink.taken("/bill/high?p=1.5"), 1);
   EXPECT_EQ(market.sink.taken("/win/high?p=1.5"), 1);
+  EXPECT_EQ(market.sink.header("/bill/high?p=1.5", "x-device-ip"), "192.0.2.9");
+  EXPECT_EQ(market.sink.header("/bill/high?p=1.5", "x-forwarded-for"), "192.0.2.9");
+  EXPECT_EQ(market.sink.header("/bill/high?p=1.5", "x-device-user-agent"), "X/1 y");
+  EXPECT_EQ(market.sink.header("/win/high?p=1.5", "x-device-ip"), "");
   EXPECT_EQ(market.exchange.stop(), 0);
 }
 
@@ -169,6 +186,17 @@ TEST(Notices, OfBillingExpireWhenTheirHostStaysSick) {
   EXPECT_GE(market.sink.attempts("/bill/high?p=1.5"), 2);
   EXPECT_EQ(market.sink.taken("/bill/high?p=1.5"), 0);
   EXPECT_EQ(market.exchange.metrics()["spillway_exchange_notices_pending"], 0);
+}
+
+TEST(Notices, OfAHostThatIsDownDoNotHoldUpAStop) {
+  Market market(fmt::format("{}  stop_timeout: 100ms\n", kNotices), 1'000, "",
+                ", stop_timeout: 5m");
+  const auto answer = market.exchange.bid_request(kRequest);
+  EXPECT_EQ(market.exchange.auction().call("GET", event_target(answer.body, "burl")).status(), 204);
+  ASSERT_TRUE(market.wait_for("spillway_exchange_notices_retried_total{kind=\"billing\"}", 1));
+  EXPECT_EQ(market.exchange.stop(), 0) << "nobody waits five minutes for it";
+  EXPECT_NE(market.exchange.wait_for_event({"event=stopped", "clean=true", "notices_lost=1"}, 5s),
+            "");
 }
 
 TEST(Notices, AreNotSentForForgedLateOrForeignEvents) {

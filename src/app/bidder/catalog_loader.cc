@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "adapters/catalog_source.h"
 #include "app/bidder/loaded_catalog.h"
@@ -51,10 +52,16 @@ void CatalogLoader::run() {
   while (!ending_) {
     const bool whatever = std::exchange(wanted_, false);
     lock.unlock();
+    free_unused();
     tell_(read_once(whatever));
     lock.lock();
     woken_.wait_for(lock, every_, [this] { return ending_ || wanted_; });
   }
+}
+
+void CatalogLoader::free_unused() {
+  // What this alone has, nobody can take hold of again. The newest is not told yet, or in use.
+  std::erase_if(given_, [](const auto& catalog) { return catalog.use_count() == 1; });
 }
 
 CatalogNews CatalogLoader::read_once(bool whatever) {
@@ -75,6 +82,7 @@ CatalogNews CatalogLoader::read_once(bool whatever) {
       }
       news.catalog = std::make_shared<const LoadedCatalog>(
           compile(reading->rows, zones_of_(reading->rows), ++version_, rates));
+      given_.push_back(news.catalog);
     }
   } catch (const std::exception& error) {
     news.error = source_->name() + ": " + error.what();

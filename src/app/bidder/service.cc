@@ -18,6 +18,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include "adapters/geo_file.h"
 #include "adapters/time_zones.h"
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
@@ -79,6 +80,9 @@ Service::Service(BidderConfig config, ServiceParts parts)
     tls_ = std::move(*tls);
   }
   error_ = load_models(*config_);
+  if (error_.empty()) {
+    error_ = open_geo();
+  }
   if (!error_.empty()) {
     return;
   }
@@ -87,6 +91,24 @@ Service::Service(BidderConfig config, ServiceParts parts)
   }
   make_stores();
   open_listeners();
+}
+
+std::string Service::open_geo() {
+  if (config_->catalog.geo_file.empty()) {
+    return {};
+  }
+  auto file = adapters::GeoFile::open(config_->catalog.geo_file);
+  if (!file) {
+    return "catalog.geo_file: " + file.error();
+  }
+  geo_ = std::make_unique<const adapters::GeoFile>(std::move(*file));
+  shared_.geo = {.call =
+                     [](const void* context, std::string_view address, bidder::GeoFacts& out) {
+                       out = static_cast<const adapters::GeoFile*>(context)->find(address);
+                       return !out.empty();
+                     },
+                 .context = geo_.get()};
+  return {};
 }
 
 Service::~Service() {
@@ -325,6 +347,9 @@ void Service::on_timer(base::Instant now) {
   log_transitions(transitions);
   (void)shared_.grant.expire(now);
   check_self(now);
+  if (tls_ != nullptr) {
+    tls_->tick(now);
+  }
   tell_life(now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "adapters/catalog_source.h"
+#include "adapters/geo_file.h"
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
@@ -65,6 +66,7 @@ class Service final : private net::Timer {
   void make_stores();
   void open_listeners();
   [[nodiscard]] std::string load_models(const BidderConfig& config);
+  [[nodiscard]] std::string open_geo();
   void take_news(CatalogNews news);
   void deploy();
   std::string reload();
@@ -100,6 +102,7 @@ class Service final : private net::Timer {
   uint64_t process_;
   Shared shared_;
   std::shared_ptr<net::TlsServer> tls_;
+  std::unique_ptr<const adapters::GeoFile> geo_;
   std::shared_ptr<const bidder::NoticeSigner> signer_;
   std::shared_ptr<const LoadedCatalog> catalog_;
   std::shared_ptr<const bidder::ModelSet> models_;

@@ -49,6 +49,7 @@ struct Ended {
 inline Ended run_catalog(const std::string& args) {
   const std::string command = SPILLWAY_BINARY_DIR "/libexec/spillway-catalog " + args + " 2>&1";
   Ended ended;
+  // NOLINTNEXTLINE(bugprone-command-processor): the words are this test's own.
   std::FILE* const pipe = ::popen(command.c_str(), "r");
   char bytes[4096];
   for (size_t size = 0; (size = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) {

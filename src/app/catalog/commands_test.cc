@@ -1,6 +1,7 @@
 // The program itself, over files and both databases.
 #include <algorithm>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -40,7 +41,9 @@ TEST(CatalogProgram, ACatalogGoesThroughEveryPlaceUnchanged) {
   }
   std::string from = folder.file("in.json");
   for (const std::string& place : places) {
-    const auto imported = run_catalog("import --from " + from + " --to " + place);
+    std::string args = "import --from ";
+    args.append(from).append(" --to ").append(place);
+    const auto imported = run_catalog(args);
     EXPECT_EQ(imported.status, 0) << imported.out;
     const auto checked = run_catalog("check " + place);
     EXPECT_EQ(checked.status, 0) << checked.out;
@@ -107,7 +110,9 @@ TEST(CatalogProgram, UsersArePrintedOneALine) {
 TEST(CatalogProgram, UsersArePrintedAsTheCommandsThatTheBiddersRedisTakes) {
   const auto printed = run_catalog("users w1 --count 1 --redis buyeruid");
   EXPECT_EQ(printed.status, 0);
-  const std::string key = bidder::caps::segments_key(*bidder::caps::hash_user("buyeruid", "b-1"));
+  const auto user = bidder::caps::hash_user("buyeruid", "b-1");
+  ASSERT_TRUE(user);
+  const std::string key = bidder::caps::segments_key(*user);
   EXPECT_TRUE(printed.out.starts_with("*5\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" +
                                       key + "\r\n$"))
       << printed.out;

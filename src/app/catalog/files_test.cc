@@ -56,7 +56,7 @@ TEST(JsonCatalog, ShortFormsAndDefaultsAreUnderstood) {
   EXPECT_EQ(problems.kept(), std::vector<std::string>());
   EXPECT_EQ(rows.advertisers.at(0).time_zone, "UTC");
   EXPECT_EQ(rows.campaigns.at(0).most.micros, 2'500'000);
-  EXPECT_TRUE(rows.line_items.at(0).targeting.hours->none());
+  EXPECT_EQ(rows.line_items.at(0).targeting.hours, bidder::DayParts());
   EXPECT_EQ(rows.line_items.at(0).targeting.of(bidder::Dimension::kZip).include,
             (std::vector<std::string>{"10115", "SW1A"}));
   EXPECT_FALSE(rows.line_items.at(0).targeting.of(bidder::Dimension::kCountry).restricted());
@@ -65,7 +65,8 @@ TEST(JsonCatalog, ShortFormsAndDefaultsAreUnderstood) {
 }
 
 TEST(JsonCatalog, EveryProblemIsNamedWithItsPath) {
-  EXPECT_EQ(problems_of_json(R"({
+  EXPECT_EQ(
+      problems_of_json(R"({
     "advertizers": [],
     "advertisers": [{"id": "one"}, 5, {"id": 1, "categories": ["a,b"]}],
     "campaigns": [{"id": 2, "status": "on", "stauts": "active", "margin_ratio": "half",
@@ -73,28 +74,28 @@ TEST(JsonCatalog, EveryProblemIsNamedWithItsPath) {
     "line_items": [{"id": 3, "hours": "mon 9", "targeting": {"planet": {}, "zip": ["1"]},
                     "radii": {}}],
     "creatives": [{"id": 4, "w": 70000}, {"id": 5, "markup": {}}]})"),
-            (std::vector<std::string>{
-                "c.json: advertizers: unknown; \"advertisers\" is meant?",
-                "c.json: advertisers[0].id: \"one\" is no whole number from "
-                "-9223372036854775808 to 9223372036854775807",
-                "c.json: advertisers[1]: must be an object",
-                "c.json: advertisers[2].categories: must be an array of texts or numbers, none "
-                "with a comma",
-                "c.json: campaigns[0].status: \"on\" is none of active, paused, archived",
-                "c.json: campaigns[0].stauts: unknown; \"status\" is meant?",
-                "c.json: campaigns[0].margin_ratio: \"half\" is no number",
-                "c.json: campaigns[0].caps[0].scope: \"universe\" is none of campaign, creative, "
-                "advertiser",
-                "c.json: line_items[0].hours: \"9\" is no range of hours (0 to 24)",
-                "c.json: line_items[0].targeting.planet: unknown; dimensions are segment, country, "
-                "region, metro, zip, device_type, os, media, size, site, app, domain, bundle, "
-                "category, language, position, deal",
-                "c.json: line_items[0].targeting.zip: must be an object with include, exclude or "
-                "both",
-                "c.json: line_items[0].radii: must be an array",
-                "c.json: creatives[0].w: \"70000\" is no whole number from 0 to 65535",
-                "c.json: creatives[1].markup: must be a text, a number or true or false",
-            }));
+      (std::vector<std::string>{
+          "c.json: advertizers: unknown; \"advertisers\" is meant?",
+          ("c.json: advertisers[0].id: \"one\" is no whole number from "
+           "-9223372036854775808 to 9223372036854775807"),
+          "c.json: advertisers[1]: must be an object",
+          ("c.json: advertisers[2].categories: must be an array of texts or numbers, none "
+           "with a comma"),
+          "c.json: campaigns[0].status: \"on\" is none of active, paused, archived",
+          "c.json: campaigns[0].stauts: unknown; \"status\" is meant?",
+          "c.json: campaigns[0].margin_ratio: \"half\" is no number",
+          ("c.json: campaigns[0].caps[0].scope: \"universe\" is none of campaign, creative, "
+           "advertiser"),
+          "c.json: line_items[0].hours: \"9\" is no range of hours (0 to 24)",
+          ("c.json: line_items[0].targeting.planet: unknown; dimensions are segment, country, "
+           "region, metro, zip, device_type, os, media, size, site, app, domain, bundle, "
+           "category, language, position, deal"),
+          ("c.json: line_items[0].targeting.zip: must be an object with include, exclude or "
+           "both"),
+          "c.json: line_items[0].radii: must be an array",
+          "c.json: creatives[0].w: \"70000\" is no whole number from 0 to 65535",
+          "c.json: creatives[1].markup: must be a text, a number or true or false",
+      }));
 }
 
 TEST(JsonCatalog, WhatIsNoCatalogIsNamed) {

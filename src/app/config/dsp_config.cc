@@ -65,6 +65,7 @@ void read_checks(ConfigReader reader, exchange::BidChecks& out) {
   read_check(reader, "secure", out.secure);
   read_check(reader, "badv", out.badv);
   read_check(reader, "bcat", out.bcat);
+  read_check(reader, "acat", out.acat);
   read_check(reader, "battr", out.battr);
   read_check(reader, "markup", out.markup);
   read_check(reader, "deal", out.deal);
@@ -74,6 +75,7 @@ void read_checks(ConfigReader reader, exchange::BidChecks& out) {
   read_check(reader, "protocol", out.protocol);
   read_check(reader, "video_size", out.video_size);
   read_check(reader, "native", out.native);
+  read_check(reader, "btype", out.btype);
   read_check(reader, "language", out.language);
   read_check(reader, "expiry", out.expiry);
   read_check(reader, "bapp", out.bapp);

@@ -90,6 +90,7 @@ void read_house_ads(ConfigReader& root, std::vector<exchange::HouseAd>& out) {
     }
     reader.read("adomain", ad.adomain);
     reader.read("cat", ad.cat);
+    read_count(reader, "cattax", ad.cattax, 1, 1'000'000);
     reader.finish();
   }
 }

@@ -131,6 +131,7 @@ void read_notices(ConfigReader reader, NoticeConfig& out, exchange::EventUrls& e
   reader.read("in_flight_per_host", limits.in_flight_per_host, 1, 1'000);
   reader.read("timeout", limits.timeout, 10ms, 30s);
   reader.read("retry_for", limits.retry_for, 1s, 10min);
+  reader.read("stop_timeout", out.stop_timeout, 0s, 5min);
   reader.finish();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
 
 #include "app/config/reader.h"
 #include "app/config/url.h"
+#include "base/time.h"
 #include "exchange/notices.h"
 #include "exchange/snapshot.h"
 
@@ -14,6 +16,7 @@ namespace spillway::app {
 /// How DSPs are told of their bids: docs/notices.md.
 struct NoticeConfig {
   exchange::NoticeLimits limits;
+  base::Duration stop_timeout = std::chrono::seconds(2);  ///< At a stop, once all else is done.
   bool allow_private = false;  ///< Notice hosts may be in private networks and on loopback.
   std::string ca_file;         ///< Who may sign https hosts' certificates; empty: the system's.
   std::string instance = "1";

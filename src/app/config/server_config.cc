@@ -91,6 +91,7 @@ void read_tls(ConfigReader reader, net::TlsServerSettings& out) {
   } else if (out.certificate_file.empty() && !out.client_ca_file.empty()) {
     reader.problem("", "must have cert_file and key_file beside client_ca_file");
   }
+  reader.read("ticket_rotation", out.ticket_rotation, 1s, 168h);
   reader.finish();
 }
 
@@ -166,7 +167,8 @@ std::vector<std::string> fixed_differences(const ServerConfig& a, const ServerCo
   compare(a.workers == b.workers, "workers");
   compare(a.log_level == b.log_level, "log_level");
   compare(a.tls.certificate_file == b.tls.certificate_file && a.tls.key_file == b.tls.key_file &&
-              a.tls.client_ca_file == b.tls.client_ca_file,
+              a.tls.client_ca_file == b.tls.client_ca_file &&
+              a.tls.ticket_rotation == b.tls.ticket_rotation,
           "tls");
   compare(a.trusted_proxies == b.trusted_proxies, "trusted_proxies");
   compare(a.proxy_protocol == b.proxy_protocol, "proxy_protocol");

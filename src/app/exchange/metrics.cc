@@ -300,6 +300,9 @@ std::string metrics_text(const MetricSources& sources) {
   write_auctions(sources, page);
   write_load(sources, page);
   write_server(sources.server, "spillway_exchange", page);
+  page.counter("spillway_exchange_tls_ticket_rotations_total",
+               "Times that the keys of resumption tickets were rotated.", {},
+               sources.ticket_rotations);
   if (!sources.stats.empty()) {
     for (const auto& [key, stats] : sources.stats.front()) {
       write_endpoint(sources, key, page);

@@ -30,6 +30,7 @@ struct MetricSources {
   const RateFetches& rates;
   double rates_age_s = -1;  ///< By their own word; -1 without rates.
   const DspHosts& hosts;
+  uint64_t ticket_rotations = 0;
   base::Instant now{};
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;

@@ -14,6 +14,7 @@
 #include "app/exchange/notice_addresses.h"
 #include "base/call_result.h"
 #include "base/time.h"
+#include "exchange/notice_orders.h"
 #include "exchange/notice_url.h"
 #include "exchange/notices.h"
 #include "net/client.h"
@@ -107,6 +108,8 @@ bool NoticeDesk::take_event(openrtb::Event event, std::string query) {
   });
 }
 
+size_t NoticeDesk::abandon() { return notices_.abandon() + forwarder_.abandon(); }
+
 bool NoticeDesk::quiet() const {
   return in_flight_ == 0 && forwarder_.quiet() && mailbox_.load(std::memory_order_relaxed) == 0;
 }
@@ -131,7 +134,9 @@ void NoticeDesk::make_calls(base::Instant now) {
   for (const exchange::NoticeCall& call : notices_.take_calls()) {
     ++in_flight_;
     (void)client_.call(
-        target_of(call), "GET", call.target, "", std::span<const std::string_view>{},
+        target_of(call), "GET", call.target,
+        call.device != nullptr ? std::string_view(*call.device) : "",
+        std::span<const std::string_view>{},
         {.connect_by = call.deadline, .first_byte_by = call.deadline, .answer_by = call.deadline},
         call.id, *this);
   }

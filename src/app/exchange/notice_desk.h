@@ -43,10 +43,16 @@ class NoticeDesk final : private net::CallListener, private net::Timer {
 
   [[nodiscard]] const exchange::Notices& notices() const { return notices_; }
 
-  [[nodiscard]] const ForwardCounts& forwarded() const { return forwarder_.counts(); }
+  [[nodiscard]] const EventForwarder& forwarder() const { return forwarder_; }
 
   /// Messages dropped on their way to here.
   [[nodiscard]] uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+  /// Notices and events that are not settled.
+  [[nodiscard]] size_t pending() const { return notices_.pending() + forwarder_.pending(); }
+
+  /// The process ends: drops what is not settled, counted. How many.
+  size_t abandon();
 
   /// Nothing is under way and nothing waits to be handed over; repeats may still be due.
   [[nodiscard]] bool quiet() const;

@@ -65,13 +65,22 @@ void write_notices(const NoticeDesk& desk, const std::array<uint64_t, 3>& events
   page.counter("spillway_exchange_notice_messages_dropped_total",
                "Auctions' notices and events dropped on their way to the control thread.", {},
                desk.dropped());
-  const ForwardCounts& forwarded = desk.forwarded();
+  const ForwardCounts& forwarded = desk.forwarder().counts();
   const std::pair<std::string_view, uint64_t> ends[] = {
       {"sent", forwarded.sent}, {"failed", forwarded.failed}, {"dropped", forwarded.dropped}};
   for (const auto& [end, count] : ends) {
     page.counter("spillway_exchange_events_forwarded_total",
                  "Events of other instances, by what forwarding came to.", {{"end", end}}, count);
   }
+  page.counter("spillway_exchange_event_forward_calls_total",
+               "Attempts to forward an event to its instance.", {}, forwarded.calls);
+  page.counter("spillway_exchange_event_forwards_held_total",
+               "Times that an instance's guard let nothing through while events waited.", {},
+               forwarded.held);
+  page.gauge("spillway_exchange_event_instances", "Instances that events are forwarded to.",
+             {{"state", "known"}}, static_cast<double>(desk.forwarder().peers()));
+  page.gauge("spillway_exchange_event_instances", "Instances that events are forwarded to.",
+             {{"state", "not_closed"}}, static_cast<double>(desk.forwarder().peers_open()));
   page.gauge("spillway_exchange_notices_pending", "Notices not settled.", {},
              static_cast<double>(notices.pending()));
   page.gauge("spillway_exchange_notice_hosts", "Notice hosts known.", {{"state", "known"}},

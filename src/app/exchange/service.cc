@@ -246,6 +246,7 @@ std::string Service::metrics() {
                         .rates = rates_.fetches(),
                         .rates_age_s = rates_age_s(),
                         .hosts = hosts_,
+                        .ticket_rotations = tls_ != nullptr ? tls_->ticket_rotations() : 0,
                         .now = clock_.now(),
                         .log_dropped = log_.dropped(),
                         .reloads = reloads_,
@@ -273,6 +274,9 @@ void Service::on_timer(base::Instant now) {
   hosts_.tick(now);
   bid_alerts_.tick(now, stats_, log_);
   complain_of_recorder(now);
+  if (tls_ != nullptr) {
+    tls_->tick(now);
+  }
   tell_life(now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);

@@ -35,7 +35,8 @@ namespace spillway::app {
 ///
 /// Told by SIGTERM or SIGINT it ends in three steps: it says that it is not ready and serves on for
 /// `drain_announce`; it closes the listener as net::Server does, losing no request sent before; it
-/// waits for connections, calls and notices, `stop_timeout` at most. A second signal ends it at
+/// waits for connections and calls, `stop_timeout` at most, and then for notices,
+/// `notices.stop_timeout` of it at most. A second signal ends it at
 /// once.
 ///
 /// Thread rule: all of it on one thread.
@@ -72,7 +73,7 @@ class Service final : private net::Timer {
   void begin_stop();
   void go_on_stopping(base::Instant now);
   void end_stop();
-  [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool has_served() const;
   void tell_life(base::Instant now);
 
   std::string config_path_;
@@ -99,6 +100,7 @@ class Service final : private net::Timer {
   LifeSigns life_{supervisor_};
   base::Instant close_at_ = base::kNever;  ///< Of the listener, in a stop.
   base::Instant stop_by_ = base::kNever;
+  base::Instant notices_by_ = base::kNever;  ///< In a stop, once all else is done.
   bool closing_ = false;
   uint64_t recorder_errors_said_ = 0;
   base::Instant recorder_silent_until_{};

@@ -46,20 +46,25 @@ void Service::go_on_stopping(base::Instant now) {
                server_->open_connections());
     server_->stop_accepting();
   }
-  if (closing_ && (is_over() || now >= stop_by_)) {
+  if (!closing_) {
+    return;
+  }
+  // Without callers and calls nothing is added any more: the notices that are left have their time.
+  if (notices_by_ == base::kNever && has_served()) {
+    notices_by_ = now + config_->notices.stop_timeout;
+  }
+  const bool told = notices_by_ != base::kNever &&
+                    ((notices_.quiet() && notices_.pending() == 0) || now >= notices_by_);
+  if (told || now >= stop_by_) {
     control_.stop();
   }
 }
 
 // Connections first: without any no request can begin an auction, and without auctions no notice.
-bool Service::is_over() const {
-  return server_->drained() &&
-         std::ranges::all_of(workers_,
-                             [](const auto& worker) {
-                               return worker->stats().in_flight.value() == 0 &&
-                                      worker->stats().calls_open.value() == 0;
-                             }) &&
-         notices_.quiet() && notices_.notices().pending() == 0;
+bool Service::has_served() const {
+  return server_->drained() && std::ranges::all_of(workers_, [](const auto& worker) {
+           return worker->stats().in_flight.value() == 0 && worker->stats().calls_open.value() == 0;
+         });
 }
 
 // Called when the workers have ended: nothing moves any more. What is left is cut off with us.
@@ -72,7 +77,7 @@ void Service::end_stop() {
   }
   const uint64_t requests = sum_of(*server_, [](auto& c) -> auto& { return c.requests; });
   const uint64_t answers = sum_of(*server_, [](auto& c) -> auto& { return c.answers; });
-  const size_t notices = notices_.notices().pending();
+  const size_t notices = notices_.abandon();
   clean_ = auctions == 0 && calls == 0;
   log_.event(clean_ && notices == 0 ? observe::Level::kInfo : observe::Level::kWarn,
              "event=stopped clean={} requests={} answers={} cut_connections={} cut_auctions={} "

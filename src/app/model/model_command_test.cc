@@ -1,6 +1,5 @@
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
+#include <ios>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,13 +8,12 @@
 
 #include "app/model/convert.h"
 #include "app/model/report.h"
-#include "bidder/scoring/model_file.h"
 #include "bidder/scoring/trained_model_test.h"
 
 namespace spillway::app {
 namespace {
 
-const std::vector<std::string> kFeatures{"hour", "instl", "floor_cpm"};
+std::vector<std::string> columns() { return {"hour", "instl", "floor_cpm"}; }
 
 std::string trained(const char* format) {
   return bidder::TrainedModel({.columns = 3, .rounds = 8, .depth = 4, .missing_ratio = 0.1})
@@ -30,7 +28,7 @@ std::string written(const std::string& name, const std::string& bytes) {
 
 TEST(ModelCommand, WhatItConvertsServes) {
   for (const char* format : {"json", "ubj"}) {
-    const auto file = convert_model(trained(format), {.name = "ctr \"1\"", .features = kFeatures});
+    const auto file = convert_model(trained(format), {.name = "ctr \"1\"", .features = columns()});
     ASSERT_TRUE(file) << file.error();
     const ModelReport report = report_on(written("converted.json", *file));
     EXPECT_TRUE(report.serves) << report.why;
@@ -59,7 +57,7 @@ TEST(ModelCommand, ConvertingNeedsANameForEachColumn) {
 }
 
 TEST(ModelCommand, EvalAnswersEachRowAndNamesWhatIsWrong) {
-  const auto file = convert_model(trained("json"), {.name = "m", .features = kFeatures});
+  const auto file = convert_model(trained("json"), {.name = "m", .features = columns()});
   ASSERT_TRUE(file);
   std::ostringstream out;
   std::istringstream good("floor_cpm,hour\n0.5,14\n,\n");

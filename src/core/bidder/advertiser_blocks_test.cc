@@ -1,5 +1,4 @@
-#include "bidder/advertiser_blocks.h"
-
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

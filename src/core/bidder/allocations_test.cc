@@ -2,8 +2,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <vector>
 
@@ -55,8 +55,10 @@ TEST(Allocations, facts_and_retrieval_make_none_after_a_warm_up) {
   base::Rng rng(6);
   RequestWriter writer(rng);
   const Catalog catalog(random.rows(6000), RandomTargeting::zones(), 1);
+  constexpr size_t kRequests = 200;
   std::vector<openrtb::Padded> texts;
-  for (int i = 0; i < 200; ++i) {
+  texts.reserve(kRequests);
+  for (size_t i = 0; i < kRequests; ++i) {
     texts.emplace_back(writer.write(random.request()));
   }
   openrtb::Document document;

@@ -1,5 +1,6 @@
 #include "bidder/catalog.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

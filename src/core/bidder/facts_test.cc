@@ -10,6 +10,8 @@
 #include "base/money.h"
 #include "bidder/model.h"
 #include "bidder/small_catalog_test.h"
+#include "openrtb/document.h"
+#include "openrtb/padded.h"
 
 namespace spillway::bidder {
 namespace {
@@ -170,8 +172,9 @@ TEST(RequestFacts, lists_without_end_are_cut_and_cut_deals_match_nothing_that_re
   std::string deals;
   for (int i = 1; i <= 200; ++i) {
     const std::string number = std::to_string(i);
-    formats += R"({"w":)" + number + R"(,"h":1},{"wratio":)" + number + R"(,"hratio":7,"wmin":1},)";
-    deals += R"({"id":"d)" + number + R"("},)";
+    formats.append(R"({"w":)").append(number).append(R"(,"h":1},{"wratio":)").append(number);
+    formats += R"(,"hratio":7,"wmin":1},)";
+    deals.append(R"({"id":"d)").append(number).append(R"("},)");
   }
   formats.pop_back();
   deals.pop_back();

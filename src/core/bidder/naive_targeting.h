@@ -72,11 +72,11 @@ inline std::string lower(std::string_view text) {
 
 /// One spelling of a country, of the few that tests use.
 inline std::string country(std::string_view text) {
-  static const std::map<std::string, std::string> kKnown = {
+  static const std::map<std::string, std::string> known = {
       {"us", "us"}, {"usa", "us"}, {"de", "de"}, {"deu", "de"},
       {"fr", "fr"}, {"fra", "fr"}, {"jp", "jp"}, {"jpn", "jp"}};
-  const auto at = kKnown.find(lower(text));
-  return at == kKnown.end() ? "" : at->second;
+  const auto at = known.find(lower(text));
+  return at == known.end() ? "" : at->second;
 }
 
 /// Whether a value of a request is one that a list names.
@@ -398,26 +398,16 @@ class Evaluator {
       if (!asks_for(line_item, campaign, request, imp, now_s)) {
         continue;
       }
-      Match match{.line_item = line_item.id, .creatives = {}};
-      if (const auto own = creatives_.find(line_item.id); own != creatives_.end()) {
-        for (const Creative* creative : own->second) {
-          if (creative_fits(line_item, *creative, request, imp)) {
-            match.creatives.push_back(creative->id);
-          }
-        }
-      }
+      Match match{.line_item = line_item.id, .creatives = fitting(line_item, request, imp)};
       if (!match.creatives.empty()) {
-        std::ranges::sort(match.creatives);
         found.emplace_back(-campaign.most.micros, std::move(match));
       }
     }
     std::ranges::sort(found, [](const auto& a, const auto& b) {
       return std::pair(a.first, a.second.line_item) < std::pair(b.first, b.second.line_item);
     });
-    std::vector<Match> out;
-    for (auto& [value, match] : found) {
-      out.push_back(std::move(match));
-    }
+    std::vector<Match> out(found.size());
+    std::ranges::transform(found, out.begin(), [](auto& each) { return std::move(each.second); });
     return out;
   }
 
@@ -437,6 +427,22 @@ class Evaluator {
       good = lists_match(line_item.targeting.lists[d], static_cast<Dimension>(d), request, imp);
     }
     return good;
+  }
+
+  [[nodiscard]] std::vector<int64_t> fitting(const LineItem& line_item, const Request& request,
+                                             const Imp& imp) const {
+    std::vector<int64_t> out;
+    const auto own = creatives_.find(line_item.id);
+    if (own == creatives_.end()) {
+      return out;
+    }
+    for (const Creative* creative : own->second) {
+      if (creative_fits(line_item, *creative, request, imp)) {
+        out.push_back(creative->id);
+      }
+    }
+    std::ranges::sort(out);
+    return out;
   }
 
   const CatalogRows& rows_;

@@ -41,10 +41,10 @@ struct Claims {
   bool test = false;  ///< Its notices have none.
   int64_t campaign = 0;
   int64_t creative = 0;
-  std::optional<caps::UserHash> user;  ///< None: no id was used.
-  caps::CapHold hold = 0;              ///< Its places under caps.
-  base::Cpm ceiling;                   ///< What we bid: a price above it is not ours to pay.
-  base::Currency currency;
+  std::optional<caps::UserHash> user{};  ///< None: no id was used.
+  caps::CapHold hold = 0;                ///< Its places under caps.
+  base::Cpm ceiling{};                   ///< What we bid: a price above it is not ours to pay.
+  base::Currency currency{};
   int64_t expires_s = 0;  ///< Since the epoch.
 
   bool operator==(const Claims&) const = default;

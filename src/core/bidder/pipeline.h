@@ -230,6 +230,7 @@ class Pipeline {
   void validate();
   void read_times();
   [[nodiscard]] bool seat_is_blocked() const;
+  [[nodiscard]] bool demands_transparency() const;
   void enrich(base::Instant now);
   [[nodiscard]] bool obey_privacy();
   void find_place();

@@ -119,6 +119,11 @@ class Market {
   void begin(Pipeline& pipeline, std::string_view request) {
     body = request;
     body.append(openrtb::Document::kPadding, ' ');
+    begin_padded(pipeline, std::string_view(body).substr(0, request.size()));
+  }
+
+  /// `request` outlives it, and has the padding that a document wants.
+  void begin_padded(Pipeline& pipeline, std::string_view request) {
     pipeline.begin(world(), {.now = now,
                              .time_zero = now,
                              .unix_s = kNowS,
@@ -126,22 +131,23 @@ class Market {
                              .shed = shed,
                              .debug = false,
                              .exchange = 0,
-                             .body = std::string_view(body).substr(0, request.size())});
+                             .body = request});
   }
 
   /// Each step takes `step_takes`.
-  void run(Pipeline& pipeline, std::string_view request) {
-    begin(pipeline, request);
-    for (;;) {
+  void finish(Pipeline& pipeline) {
+    for (auto next = Pipeline::Next::kMore; next != Pipeline::Next::kDone;) {
       now += step_takes;
-      const auto next = pipeline.step(now);
-      if (next == Pipeline::Next::kDone) {
-        return;
-      }
+      next = pipeline.step(now);
       if (next == Pipeline::Next::kAsk) {
         answer(pipeline);
       }
     }
+  }
+
+  void run(Pipeline& pipeline, std::string_view request) {
+    begin(pipeline, request);
+    finish(pipeline);
   }
 
   void answer(Pipeline& pipeline) {
@@ -164,7 +170,7 @@ class Market {
   base::Rates rates;
   NoticeSigner signer;
   caps::CapTable caps{{.bytes = 1 << 20, .pending_s = 60}};
-  LocalGrant grant{{.accounts = 8192, .open_bids = 65536}};
+  LocalGrant grant{{.accounts = 131'072, .open_bids = 65'536}};
   Pacer pacer{{}};
   Scratch scratch{4096};
   std::function<caps::Segments(const Ask&)> segments;

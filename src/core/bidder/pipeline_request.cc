@@ -12,6 +12,7 @@
 #include "bidder/pipeline.h"
 #include "bidder/stages.h"
 #include "openrtb/consent/privacy.h"
+#include "openrtb/keys.h"
 #include "openrtb/validate.h"
 
 namespace spillway::bidder {
@@ -37,7 +38,22 @@ void Pipeline::validate() {
   read_times();
   if (seat_is_blocked()) {
     end(NoBidReason::kSeatBlocked);
+  } else if (demands_transparency()) {
+    end(NoBidReason::kTransparency);
   }
+}
+
+// Who paid for an ad is nothing that the catalog says: where it must be declared, we cannot bid.
+// Source: IAB DSA Transparency 1.0, dsarequired 2 and 3.
+bool Pipeline::demands_transparency() const {
+  const auto regs = document_.find(document_.root(), openrtb::Key::regs);
+  for (const auto place : {regs, document_.find(regs, openrtb::Key::ext)}) {
+    const auto dsa = document_.find(place, "dsa");
+    if (document_.integer(document_.find(dsa, "dsarequired")).value_or(0) >= 2) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Pipeline::read_times() {

@@ -280,6 +280,10 @@ TEST(Pipeline, ShedAndSeatAndBadRequestsEndEarly) {
   EXPECT_EQ(pipeline.reason(), NoBidReason::kSeatBlocked);
   market.run(pipeline, request(1, R"(,"bseat":["s"])"));
   EXPECT_EQ(pipeline.reason(), NoBidReason::kSeatBlocked);
+  market.run(pipeline, request(1, R"(,"regs":{"dsa":{"dsarequired":2}})"));
+  EXPECT_EQ(pipeline.reason(), NoBidReason::kTransparency);
+  market.run(pipeline, request(1, R"(,"regs":{"ext":{"dsa":{"dsarequired":1}}})"));
+  EXPECT_EQ(pipeline.bids(), 1U);
   market.run(pipeline, R"({"id":"r","imp":[]})");
   EXPECT_EQ(pipeline.reason(), NoBidReason::kInvalid);
   EXPECT_EQ(pipeline.error().path, "imp");

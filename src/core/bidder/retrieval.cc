@@ -18,6 +18,7 @@
 #include "bidder/creative_fit.h"
 #include "bidder/facts.h"
 #include "bidder/model.h"
+#include "bidder/retrieval_plan.h"
 #include "bidder/size_text.h"
 #include "bidder/targeting_index.h"
 #include "bidder/time_zone.h"

@@ -21,8 +21,8 @@ namespace spillway::bidder {
 
 namespace {
 
-// Spans of words are multiples of eight long, so that the inner loops have a fixed count and become
-// vector instructions.
+// Spans of words are multiples of eight long, and what is stored is worked out before any of it is
+// stored: so the inner loops become vector instructions.
 constexpr size_t kStep = 8;
 
 template <typename Op>
@@ -30,14 +30,27 @@ void each_step(std::span<uint64_t> to, const uint64_t* from, Op op) {
   uint64_t* out = to.data();
   uint64_t* const end = out + to.size();
   for (; out != end; out += kStep, from += kStep) {
+    std::array<uint64_t, kStep> step{};
     for (size_t k = 0; k < kStep; ++k) {
-      out[k] = op(out[k], from[k]);
+      step[k] = op(out[k], from[k]);
     }
+    std::copy_n(step.data(), kStep, out);
   }
 }
 
 void unite_words(std::span<uint64_t> to, const uint64_t* from) {
   each_step(to, from, [](uint64_t a, uint64_t b) { return a | b; });
+}
+
+void unite_four(std::span<uint64_t> to, const std::array<const uint64_t*, 4>& from) {
+  const auto [a, b, c, d] = from;
+  for (size_t i = 0; i < to.size(); i += kStep) {
+    std::array<uint64_t, kStep> step{};
+    for (size_t k = 0; k < kStep; ++k) {
+      step[k] = (to[i + k] | a[i + k]) | (b[i + k] | c[i + k]) | d[i + k];
+    }
+    std::copy_n(step.data(), kStep, to.data() + i);
+  }
 }
 
 void intersect_words(std::span<uint64_t> to, const uint64_t* from) {
@@ -347,9 +360,7 @@ void RetrievalPlan::apply(const Term& term, size_t first, std::span<uint64_t> bi
     return;
   }
   start(others);
-  for (uint32_t i = term.include; i < term.exclude; ++i) {
-    unite(cursors_[i], first, match);
-  }
+  unite_all(std::span(cursors_).subspan(term.include, term.exclude - term.include), first, match);
   for (uint32_t i = term.exclude; i < term.end; ++i) {
     subtract(cursors_[i], first, match);
   }
@@ -360,6 +371,26 @@ void RetrievalPlan::apply(const Term& term, size_t first, std::span<uint64_t> bi
     unite_words(match, open);
   }
   intersect_words(bits, match.data());
+}
+
+/// Bitsets four at a time: what they are united with is loaded and stored a quarter as often.
+void RetrievalPlan::unite_all(std::span<Cursor> cursors, size_t first, std::span<uint64_t> bits) {
+  std::array<const uint64_t*, 4> four{};
+  size_t waiting = 0;
+  for (Cursor& cursor : cursors) {
+    if (cursor.words == nullptr) {
+      unite(cursor, first, bits);
+      continue;
+    }
+    four[waiting++] = cursor.words + first;
+    if (waiting == four.size()) {
+      unite_four(bits, four);
+      waiting = 0;
+    }
+  }
+  for (size_t i = 0; i < waiting; ++i) {
+    unite_words(bits, four[i]);
+  }
 }
 
 void RetrievalPlan::unite(Cursor& cursor, size_t first, std::span<uint64_t> bits) {

@@ -94,6 +94,7 @@ class RetrievalPlan {
   void push_wanted(const std::vector<Posting>& postings);
   void push(const Posting& posting);
   void apply(const Term& term, size_t first, std::span<uint64_t> bits);
+  void unite_all(std::span<Cursor> cursors, size_t first, std::span<uint64_t> bits);
   void unite(Cursor& cursor, size_t first, std::span<uint64_t> bits);
   void subtract(Cursor& cursor, size_t first, std::span<uint64_t> bits);
 

@@ -1,6 +1,7 @@
 #include "bidder/retrieval.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <optional>
@@ -12,11 +13,13 @@
 
 #include "base/rng.h"
 #include "bidder/catalog.h"
+#include "bidder/creative_fit.h"
 #include "bidder/facts.h"
 #include "bidder/model.h"
 #include "bidder/naive_targeting.h"
+#include "bidder/retrieval_plan.h"
 #include "bidder/small_catalog_test.h"
-#include "bidder/time_zone.h"
+#include "bidder/value_table.h"
 
 namespace spillway::bidder {
 namespace {

@@ -87,6 +87,7 @@ inline std::vector<int64_t> served(const Catalog& catalog, const RequestFacts& f
   std::vector<Candidate> candidates(1000);
   candidates.resize(retrieval.next(candidates));
   std::vector<int64_t> out;
+  out.reserve(candidates.size());
   for (const Candidate& candidate : candidates) {
     out.push_back(catalog.items()[candidate.item].id);
   }

@@ -35,8 +35,9 @@ Stage stage_of(DropReason drop) {
 
 std::string_view to_string(NoBidReason reason) {
   constexpr std::array<std::string_view, kNoBidReasons> kNames{
-      "none",     "invalid", "shed",  "seat_blocked", "privacy",  "deadline",   "no_candidate",
-      "unscored", "capped",  "paced", "priced",       "unchosen", "caller_gone"};
+      "none",         "invalid",  "shed",         "seat_blocked", "privacy",
+      "transparency", "deadline", "no_candidate", "unscored",     "capped",
+      "paced",        "priced",   "unchosen",     "caller_gone"};
   return kNames.at(static_cast<size_t>(reason));
 }
 

@@ -64,22 +64,23 @@ inline constexpr size_t kDrops = 18;
 
 /// Why a request has no bid at all.
 enum class NoBidReason : uint8_t {
-  kNone,         ///< It has one.
-  kInvalid,      ///< No valid request.
-  kShed,         ///< No capacity.
-  kSeatBlocked,  ///< wseat or bseat leaves our seat out.
-  kPrivacy,      ///< The policy for this request's signals is not to bid.
-  kDeadline,     ///< Out of time.
-  kNoCandidate,  ///< No line item matches with a creative that fits.
-  kUnscored,     ///< Those that came furthest fell to their score,
-  kCapped,       ///< to caps,
-  kPaced,        ///< to pacing,
-  kPriced,       ///< to their price,
-  kUnchosen,     ///< or when they were chosen.
+  kNone,          ///< It has one.
+  kInvalid,       ///< No valid request.
+  kShed,          ///< No capacity.
+  kSeatBlocked,   ///< wseat or bseat leaves our seat out.
+  kPrivacy,       ///< The policy for this request's signals is not to bid.
+  kTransparency,  ///< The request demands a declaration (DSA) that the catalog does not have.
+  kDeadline,      ///< Out of time.
+  kNoCandidate,   ///< No line item matches with a creative that fits.
+  kUnscored,      ///< Those that came furthest fell to their score,
+  kCapped,        ///< to caps,
+  kPaced,         ///< to pacing,
+  kPriced,        ///< to their price,
+  kUnchosen,      ///< or when they were chosen.
   kCallerGone,
 };
 
-inline constexpr size_t kNoBidReasons = 13;
+inline constexpr size_t kNoBidReasons = 14;
 
 [[nodiscard]] std::string_view to_string(NoBidReason reason);
 

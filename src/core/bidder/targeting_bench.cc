@@ -18,6 +18,7 @@
 #include "bidder/facts.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
+#include "bidder/model.h"
 #include "bidder/naive_targeting.h"
 #include "bidder/retrieval.h"
 #include "bidder/targeting_json.h"
@@ -46,11 +47,11 @@ naive::Imp video_imp() {
   return out;
 }
 
-naive::Imp banner_imp() {
+naive::Imp banner_imp(int w = 300) {
   naive::Imp out;
   naive::Medium& banner = out.media[0];
   banner.offered = true;
-  banner.w = 300;
+  banner.w = w;
   banner.h = 250;
   banner.battr = {13, 14};
   banner.pos = 1;
@@ -59,7 +60,8 @@ naive::Imp banner_imp() {
 
 /// A thousand requests in the manner of W1: ten metros, three device types, users of whom four in
 /// five are few and often.
-std::vector<naive::Request> requests(const generate::Users& users) {
+std::vector<naive::Request> requests(const generate::Users& users,
+                                     const std::vector<naive::Imp>& imps) {
   base::Rng rng(7);
   constexpr int kMetros[] = {501, 803, 602, 623, 618, 819, 807, 511, 534, 524};
   std::vector<naive::Request> out(kRequests);
@@ -85,7 +87,7 @@ std::vector<naive::Request> requests(const generate::Users& users) {
         request.segments.push_back(std::to_string(segment));
       }
     }
-    request.imps = {video_imp(), banner_imp()};
+    request.imps = imps;
   }
   return out;
 }
@@ -97,6 +99,7 @@ std::vector<TimeZone> zones_of(const CatalogRows& rows) {
     names.insert(row.time_zone);
   }
   std::vector<TimeZone> out;
+  out.reserve(names.size());
   for (const std::string& name : names) {
     out.push_back({.name = name, .changes = {}});
   }
@@ -104,9 +107,10 @@ std::vector<TimeZone> zones_of(const CatalogRows& rows) {
 }
 
 struct World {
-  explicit World(const CatalogRows& from, const generate::Users& users)
+  World(const CatalogRows& from, const generate::Users& users,
+        const std::vector<naive::Imp>& imps = {video_imp(), banner_imp()})
       : rows(from),
-        said(requests(users)),
+        said(requests(users, imps)),
         zones(zones_of(from)),
         catalog(rows, zones, 1),
         facts(said.size()) {
@@ -143,6 +147,13 @@ World& parity() {
 
 World& parity_100k() {
   static World world(generate::parity_catalog({.campaigns = 163'000}), generate::Users::parity());
+  return world;
+}
+
+/// Two imps of a size that nobody has: every line item is looked at, and none found.
+World& in_vain_100k() {
+  static World world(generate::parity_catalog({.campaigns = 163'000}), generate::Users::parity(),
+                     {banner_imp(301), banner_imp(302)});
   return world;
 }
 
@@ -209,6 +220,7 @@ void build(benchmark::State& state, World& (*make)()) {
 BENCHMARK_CAPTURE(look_at_every_row, w1, parity);
 BENCHMARK_CAPTURE(retrieve, w1, parity);
 BENCHMARK_CAPTURE(retrieve, w1_100k, parity_100k);
+BENCHMARK_CAPTURE(retrieve, w1_100k_in_vain, in_vain_100k);
 BENCHMARK_CAPTURE(retrieve, w2, honest);
 BENCHMARK_CAPTURE(read_facts, w1, parity);
 BENCHMARK_CAPTURE(build, w1, parity);

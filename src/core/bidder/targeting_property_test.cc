@@ -9,11 +9,15 @@
 
 #include "base/rng.h"
 #include "bidder/catalog.h"
+#include "bidder/creative_fit.h"
 #include "bidder/facts.h"
+#include "bidder/model.h"
 #include "bidder/naive_targeting.h"
 #include "bidder/retrieval.h"
+#include "bidder/retrieval_plan.h"
 #include "bidder/targeting_json.h"
 #include "bidder/targeting_random.h"
+#include "bidder/time_zone.h"
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 
@@ -112,11 +116,12 @@ bool agree(uint64_t seed, int line_items, size_t requests, Play& play) {
 
 size_t requests_wanted() {
   constexpr size_t kNormal = 100'000;
-  const char* const wanted = std::getenv("SPILLWAY_TARGETING_REQUESTS");
-  return wanted == nullptr ? kNormal : std::strtoull(wanted, nullptr, 10);
+  constexpr size_t kLong = 1'000'000;
+  return std::getenv("SPILLWAY_LONG") == nullptr ? kNormal
+                                                 : kLong;  // NOLINT(concurrency-mt-unsafe)
 }
 
-// SPILLWAY_TARGETING_REQUESTS=1000000 for the long form. A failure prints its seed.
+// A million with SPILLWAY_LONG set. A failure prints its seed.
 TEST(Targeting, index_and_naive_evaluator_agree_on_random_requests) {
   constexpr size_t kPerCatalog = 1000;
   Play play;

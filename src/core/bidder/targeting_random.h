@@ -28,7 +28,8 @@ class RandomTargeting {
   bool chance(double share) { return rng_.uniform() < share; }
 
   int number(int low, int high) {
-    return low + static_cast<int>(rng_.below(static_cast<uint64_t>(high - low + 1)));
+    return low + static_cast<int>(
+                     rng_.below(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1));
   }
 
   std::string pick(std::span<const std::string_view> from) {
@@ -88,7 +89,7 @@ class RandomTargeting {
 };
 
 inline const RandomTargeting::Words& RandomTargeting::catalog_words(Dimension dimension) {
-  static const std::array<Words, kDimensions> kWords = {{
+  static const std::array<Words, kDimensions> table = {{
       {"7", "11", "19", "seg:a", "seg:b", "42", "5", "3"},
       {"US", "usa", "DEU", "de", "FRA", "JP"},
       {"CA", "US-NY", "be"},
@@ -107,11 +108,11 @@ inline const RandomTargeting::Words& RandomTargeting::catalog_words(Dimension di
       {"1", "3", "7"},
       {"d1", "d2", "33"},
   }};
-  return kWords[static_cast<size_t>(dimension)];
+  return table[static_cast<size_t>(dimension)];
 }
 
 inline const RandomTargeting::Words& RandomTargeting::request_words(Dimension dimension) {
-  static const std::array<Words, kDimensions> kWords = {{
+  static const std::array<Words, kDimensions> table = {{
       {"7", "11", "19", "seg:a", "seg:b", "42", "5", "3", "99", "seg:z"},
       {"US", "USA", "DEU", "fra", "JPN", "XX", "FR"},
       {"CA", "NY", "US-NY", "BE", "TX"},
@@ -130,7 +131,7 @@ inline const RandomTargeting::Words& RandomTargeting::request_words(Dimension di
       {"1", "3", "7", "2"},
       {"d1", "d2", "33", "d9"},
   }};
-  return kWords[static_cast<size_t>(dimension)];
+  return table[static_cast<size_t>(dimension)];
 }
 
 inline Targeting RandomTargeting::targeting() {

@@ -198,6 +198,8 @@ Conclusion Auction::Body::conclusion() const {
           .request = &request,
           .routes = &routes,
           .prebid = &prebid,
+          .fill = fill,
+          .privacy = privacy,
           .asks = asks,
           .calls = {calls.data(), candidate_count()},
           .bids = {bids.data(), bids.size()},

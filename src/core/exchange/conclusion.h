@@ -12,10 +12,12 @@
 #include "exchange/clearing/rates.h"
 #include "exchange/house.h"
 #include "exchange/prebid.h"
+#include "exchange/privacy.h"
 #include "exchange/routing.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
 #include "openrtb/document.h"
+#include "openrtb/path_edits.h"
 #include "openrtb/validate.h"
 
 namespace spillway::exchange {
@@ -30,6 +32,8 @@ struct Conclusion {
   const openrtb::RequestView* request = nullptr;
   const Routes* routes = nullptr;
   const Prebid* prebid = nullptr;
+  std::span<const openrtb::PathEdit> fill;     ///< What a silent request was taken to say.
+  std::span<const PrivacyDecision> privacy{};  ///< One a DSP.
   std::span<const Ask> asks;
   std::span<const std::unique_ptr<Call>> calls;  ///< One a candidate.
   std::span<const clearing::Bid* const> bids;

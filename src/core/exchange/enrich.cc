@@ -27,10 +27,6 @@ using openrtb::Key;
 using openrtb::Kind;
 using openrtb::NodeId;
 
-bool is_printable(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
-
 /// Fills what is missing of the device from the caller's connection.
 void fill_device(const Start& start, const openrtb::Document& document,
                  std::vector<openrtb::PathEdit>& out) {
@@ -55,8 +51,7 @@ void fill_device(const Start& start, const openrtb::Document& document,
   if (is_literal) {
     out.push_back({.path = {Key::device, Key::ua}, .json = ""});
   }
-  if (!agent.empty() && agent.size() <= kLongestUserAgent && is_printable(agent) &&
-      (own_agent == kAbsent || is_literal)) {
+  if (is_user_agent(agent) && (own_agent == kAbsent || is_literal)) {
     out.push_back({.path = {Key::device, Key::ua}, .json = openrtb::json_string(agent)});
   }
 }
@@ -90,6 +85,11 @@ constexpr Network kPrivate[] = {
     {.address = 0xc0a80000, .bits = 16}};
 
 }  // namespace
+
+bool is_user_agent(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestUserAgent &&
+         std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
+}
 
 bool is_private_address(std::string_view address) {
   if (const auto v4 = parse_v4(address)) {

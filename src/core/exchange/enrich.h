@@ -29,6 +29,9 @@ void fill_silence(const Account& account, const Start& start, const openrtb::Doc
 
 inline constexpr size_t kLongestUserAgent = 1'024;
 
+/// Whether it may stand in a header: printable ASCII of 1 to kLongestUserAgent bytes.
+[[nodiscard]] bool is_user_agent(std::string_view text);
+
 /// Takes imps that do not say for secure, when the account is: bids must then be so too.
 void assume_secure(const Account& account, const openrtb::Document& document,
                    openrtb::RequestView& request);

@@ -20,14 +20,17 @@ namespace {
 using openrtb::MediaType;
 
 bool is_blocked(const HouseAd& ad, const openrtb::RequestView& request) {
-  const bool has_ancestors = request.cattax == 1;
+  const auto has_category = [&](const std::vector<std::string>& listed) {
+    return ad.cattax == request.cattax &&
+           std::ranges::any_of(ad.cat, [&](const std::string& category) {
+             return clearing::category_listed(category, listed, ad.cattax);
+           });
+  };
   return std::ranges::any_of(ad.adomain,
                              [&](const std::string& domain) {
                                return clearing::domain_listed(domain, request.badv);
                              }) ||
-         std::ranges::any_of(ad.cat, [&](const std::string& category) {
-           return clearing::category_blocked(category, request.bcat, has_ancestors);
-         });
+         has_category(request.bcat) || (!request.acat.empty() && !has_category(request.acat));
 }
 
 bool banner_fits(const HouseAd& ad, const openrtb::Imp& imp) {

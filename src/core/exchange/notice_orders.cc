@@ -1,5 +1,6 @@
 #include "exchange/notice_orders.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,8 @@
 #include "exchange/call.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/conclusion.h"
+#include "exchange/notice_device.h"
+#include "exchange/privacy.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/macros.h"
@@ -29,13 +32,35 @@ std::string url_of(const Conclusion& end, const clearing::Bid& bid, Key key,
   return out;
 }
 
-void add_due(ClearedNotices& out, NoticeKind kind, std::string url) {
+void add_due(ClearedNotices& out, NoticeKind kind, std::string url, DeviceLines device = nullptr) {
   if (!url.empty()) {
-    out.due.push_back({.kind = kind, .url = std::move(url)});
+    out.due.push_back({.kind = kind, .url = std::move(url), .device = std::move(device)});
   }
 }
 
-void list_winner(const Conclusion& end, const clearing::Bid& bid, BidMacros& macros,
+/// One text for all bids of an auction, made when the first may have it.
+class Device {
+ public:
+  explicit Device(const Conclusion& end) : end_(end) {}
+
+  DeviceLines of(const clearing::Bid& bid) {
+    const size_t dsp = end_.routes->candidates()[bid.answer].dsp;
+    if (dsp < end_.privacy.size() && end_.privacy[dsp].copy != PrivacyClass::kFull) {
+      return nullptr;
+    }
+    if (!std::exchange(made_, true)) {
+      lines_ = device_lines(*end_.document, end_.fill);
+    }
+    return lines_;
+  }
+
+ private:
+  const Conclusion& end_;
+  DeviceLines lines_;
+  bool made_ = false;
+};
+
+void list_winner(const Conclusion& end, const clearing::Bid& bid, BidMacros& macros, Device& device,
                  ClearedNotices& out) {
   const openrtb::MacroValues& values = macros.of_winner(end, bid);
   const Account& account = *end.account;
@@ -45,10 +70,14 @@ void list_winner(const Conclusion& end, const clearing::Bid& bid, BidMacros& mac
                      .burl = url_of(end, bid, Key::burl, values),
                      .billed_on_win = account.billing_on_win,
                      .lifetime = end.snapshot->events.lifetime};
+  if (!waiting.burl.empty()) {
+    waiting.device = device.of(bid);
+  }
   if (account.auction_is_final) {
     add_due(out, NoticeKind::kWin, std::exchange(waiting.nurl, {}));
     if (account.billing_on_win) {
-      add_due(out, NoticeKind::kBilling, std::exchange(waiting.burl, {}));
+      add_due(out, NoticeKind::kBilling, std::exchange(waiting.burl, {}),
+              std::exchange(waiting.device, nullptr));
     }
   }
   if (end.snapshot->events.signer != nullptr) {
@@ -76,13 +105,14 @@ void list_notices(const Conclusion& end, ClearedNotices& out) {
     return;
   }
   BidMacros macros;
+  Device device(end);
   const bool awaits_events = end.snapshot->events.signer != nullptr;
   for (const clearing::Bid* bid : end.bids) {
     if (!bid->notices && !awaits_events) {
       continue;
     }
     if (end.winner_of(bid->imp) == bid) {
-      list_winner(end, *bid, macros, out);
+      list_winner(end, *bid, macros, device, out);
     } else if (bid->notices &&
                end.calls[bid->answer]->document.find(bid->node, Key::lurl) != openrtb::kAbsent) {
       add_due(out, NoticeKind::kLoss, url_of(end, *bid, Key::lurl, macros.of_loser(end, *bid)));

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "exchange/conclusion.h"
+#include "exchange/notice_device.h"
 
 namespace spillway::exchange {
 
@@ -21,14 +22,16 @@ inline constexpr size_t kNoticeKinds = 3;
 struct NoticeOrder {
   NoticeKind kind = NoticeKind::kWin;
   std::string url;
+  DeviceLines device{};  ///< Of billing only.
 };
 
 /// A won bid's notices that wait for the caller to report an event.
 struct WaitingBid {
   uint64_t auction = 0;
   uint32_t imp = 0;
-  std::string nurl;            ///< To be sent when it is reported won; empty: nothing to send.
-  std::string burl;            ///< When it is reported shown; empty: nothing to send.
+  std::string nurl{};          ///< To be sent when it is reported won; empty: nothing to send.
+  std::string burl{};          ///< When it is reported shown; empty: nothing to send.
+  DeviceLines device{};        ///< Goes with the burl.
   bool billed_on_win = false;  ///< The burl goes with the win.
   base::Duration lifetime{};   ///< How long the event may take.
 };
@@ -55,7 +58,8 @@ struct ClearedNotices {
 /// | auction_is_final: false        |             | nurl       | burl      |
 /// | auction_is_final: false, on_win|             | nurl, burl |           |
 ///
-/// Every losing bid's lurl is due at clearing. Without event URLs (Snapshot::events) nothing can
+/// A burl goes with the request's device (notice_device.h) where the DSP was sent ids. Every losing
+/// bid's lurl is due at clearing. Without event URLs (Snapshot::events) nothing can
 /// be reported, so nothing waits: what would is not sent.
 void list_notices(const Conclusion& end, ClearedNotices& out);
 

@@ -106,6 +106,72 @@ TEST(ListNotices, NeedsNoEventUrlsForWhatIsDueAtClearing) {
   EXPECT_FALSE(market.reply.body.contains("url"));
 }
 
+std::string device_of(FakeMarket& market, std::string_view device, std::string_view more = "") {
+  sign(market);
+  if (market.snapshot.dsps.empty()) {
+    add_bidder(market, "a", "1.5");
+  }
+  market.run(
+      request_json(kBannerImp, R"(,"device":{)" + std::string(device) + "}" + std::string(more)));
+  const auto notices = notices_of(market);
+  EXPECT_EQ(notices.waiting.size(), 1U);
+  return notices.waiting.empty() || notices.waiting[0].device == nullptr
+             ? ""
+             : *notices.waiting[0].device;
+}
+
+TEST(DeviceLines, GoWithTheBillingNoticeAlone) {
+  FakeMarket market;
+  EXPECT_EQ(device_of(market, R"("ip":"192.0.2.9","ua":"Mozilla/5.0 X")"),
+            "X-Device-IP: 192.0.2.9\r\nX-Forwarded-For: 192.0.2.9\r\n"
+            "X-Device-User-Agent: Mozilla/5.0 X\r\n");
+  for (const NoticeOrder& order : notices_of(market).due) {
+    EXPECT_EQ(order.device, nullptr) << to_string(order.kind);
+  }
+  market.snapshot.accounts[0].billing_on_win = true;
+  market.run(request_json(kBannerImp, R"(,"device":{"ipv6":"2001:db8::9"})"));
+  const auto notices = notices_of(market);
+  ASSERT_EQ(notices.due.size(), 2U);
+  EXPECT_EQ(notices.due[0].device, nullptr);
+  ASSERT_NE(notices.due[1].device, nullptr);
+  EXPECT_EQ(*notices.due[1].device, "X-Device-IP: 2001:db8::9\r\nX-Forwarded-For: 2001:db8::9\r\n");
+}
+
+TEST(DeviceLines, AreForNobodyWhoWasSentNoIds) {
+  constexpr std::string_view kDevice = R"("ip":"192.0.2.9","ua":"Mozilla/5.0")";
+  for (const std::string_view regs :
+       {R"(,"regs":{"coppa":1})", R"(,"regs":{"us_privacy":"1YYN"})", R"(,"regs":{"gdpr":1})"}) {
+    FakeMarket market;
+    EXPECT_EQ(device_of(market, kDevice, regs), "") << regs;
+  }
+  FakeMarket limited;
+  EXPECT_EQ(device_of(limited, R"("ip":"192.0.2.9","lmt":1)"), "");
+}
+
+TEST(DeviceLines, NeverBreakOutOfTheirLine) {
+  for (const std::string_view device :
+       {R"("ip":"192.0.2.9\r\nX-Evil: 1")", R"("ip":"192.0.2.9 ","ua":"a\r\nX-Evil: 1")",
+        R"("ip":"evil.example","ua":"a\u0000b")", R"("ipv6":"::1%eth0","ua":"caf\u00e9")",
+        R"("ip":"","ua":"")"}) {
+    FakeMarket market;
+    EXPECT_EQ(device_of(market, device), "") << device;
+  }
+  FakeMarket market;
+  const std::string endless = R"("ip":"no","ipv6":"2001:db8::9","ua":")" + std::string(1'025, 'a');
+  EXPECT_EQ(device_of(market, endless + '"'),
+            "X-Device-IP: 2001:db8::9\r\nX-Forwarded-For: 2001:db8::9\r\n");
+}
+
+TEST(DeviceLines, SayWhatTheConnectionSaidWhereTheRequestIsSilent) {
+  FakeMarket market;
+  market.start.client_address = "203.0.113.9";
+  market.start.user_agent = "Browser/1.0";
+  market.start.has_origin = true;
+  EXPECT_EQ(device_of(market, R"("ip":"caller")"),
+            "X-Device-IP: 203.0.113.9\r\nX-Forwarded-For: 203.0.113.9\r\n"
+            "X-Device-User-Agent: Browser/1.0\r\n");
+}
+
 TEST(Reply, CarriesOurEventUrlsNeverTheDsps) {
   FakeMarket market;
   sign(market);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "exchange/notice_device.h"
 #include "exchange/notice_orders.h"
 #include "openrtb/signed_url.h"
 
@@ -14,9 +15,9 @@ namespace spillway::exchange {
 
 namespace {
 
-void release(std::string& url, NoticeKind kind, std::vector<NoticeOrder>& due) {
+void release(std::string& url, NoticeKind kind, DeviceLines device, std::vector<NoticeOrder>& due) {
   if (!url.empty()) {
-    due.push_back({.kind = kind, .url = std::exchange(url, {})});
+    due.push_back({.kind = kind, .url = std::exchange(url, {}), .device = std::move(device)});
   }
 }
 
@@ -36,7 +37,9 @@ std::string_view to_string(EventEnd end) {
 
 size_t NoticeTable::Entry::bytes() const {
   constexpr size_t kNode = 64;  // of the map and the queue, about
-  return sizeof(Entry) + sizeof(Key) * 2 + kNode + nurl.size() + burl.size();
+  // Shared between an auction's bids, and counted for each: the last of them may outlive the rest.
+  const size_t device_bytes = device != nullptr ? device->size() : 0;
+  return sizeof(Entry) + sizeof(Key) * 2 + kNode + nurl.size() + burl.size() + device_bytes;
 }
 
 bool NoticeTable::drop_oldest() {
@@ -61,6 +64,7 @@ void NoticeTable::add(base::Instant now, WaitingBid&& bid) {
   }
   at->second = {.nurl = std::move(bid.nurl),
                 .burl = std::move(bid.burl),
+                .device = std::move(bid.device),
                 .billed_on_win = bid.billed_on_win,
                 .expires = now + bid.lifetime};
   bytes_ += at->second.bytes();
@@ -81,10 +85,10 @@ EventEnd NoticeTable::take(base::Instant now, const openrtb::Event& event,
   }
   bytes_ -= entry.bytes();
   if (is_win == entry.billed_on_win) {
-    release(entry.burl, NoticeKind::kBilling, due);
+    release(entry.burl, NoticeKind::kBilling, std::exchange(entry.device, nullptr), due);
   }
   if (is_win) {
-    release(entry.nurl, NoticeKind::kWin, due);
+    release(entry.nurl, NoticeKind::kWin, nullptr, due);
   }
   bytes_ += entry.bytes();
   return EventEnd::kTaken;

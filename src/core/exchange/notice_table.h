@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/time.h"
+#include "exchange/notice_device.h"
 #include "exchange/notice_orders.h"
 #include "openrtb/signed_url.h"
 
@@ -63,6 +64,7 @@ class NoticeTable {
 
   struct Entry {
     std::string nurl, burl;
+    DeviceLines device;
     bool billed_on_win = false;
     bool won = false;
     bool shown = false;

@@ -51,7 +51,9 @@ bool is_delivered(const base::CallResult& result) {
   return is_answer(result) && result.status >= 200 && result.status < 300;
 }
 
-resilience::Outcome outcome_of(const base::CallResult& result) {
+}  // namespace
+
+resilience::Outcome outcome_of_notice(const base::CallResult& result) {
   using resilience::Outcome;
   if (is_answer(result)) {
     return is_delivered(result)   ? Outcome::kOk
@@ -77,6 +79,8 @@ resilience::Outcome outcome_of(const base::CallResult& result) {
   }
 }
 
+namespace {
+
 size_t at(NoticeKind kind) { return static_cast<size_t>(kind); }
 
 }  // namespace
@@ -91,6 +95,8 @@ std::string_view to_string(NoticeDrop drop) {
       return "queue_full";
     case NoticeDrop::kTooManyHosts:
       return "too_many_hosts";
+    case NoticeDrop::kStopping:
+      return "stopping";
   }
   return "";
 }
@@ -106,6 +112,7 @@ void Notices::set_limits(base::Instant now, const NoticeLimits& limits) {
   }
 }
 
+// NOLINTNEXTLINE(*-rvalue-reference-param-not-moved): its parts are
 void Notices::on_cleared(base::Instant now, ClearedNotices&& cleared) {
   for (WaitingBid& bid : cleared.waiting) {
     table_.add(now, std::move(bid));
@@ -142,6 +149,7 @@ size_t Notices::room_for(NoticeKind kind) const {
   return 0;
 }
 
+// NOLINTNEXTLINE(*-rvalue-reference-param-not-moved): its parts are
 void Notices::take_on(base::Instant now, NoticeOrder&& order) {
   auto url = parse_notice_url(order.url);
   if (!url) {
@@ -168,6 +176,7 @@ void Notices::take_on(base::Instant now, NoticeOrder&& order) {
   notice.kind = order.kind;
   notice.place = place;
   notice.target = std::move(url->target);
+  notice.device = std::move(order.device);
   notice.expires = now + lasts;
   ++counts_.taken[at(order.kind)];
   ++place->second.queued;
@@ -248,6 +257,7 @@ void Notices::send(base::Instant now, Place& place, uint64_t id) {
                     .host = place.second.id,
                     .place = &place.first,
                     .target = notice.target,
+                    .device = notice.device,
                     .deadline = now + limits_.timeout});
 }
 
@@ -272,7 +282,7 @@ void Notices::on_result(base::Instant now, uint64_t id, const base::CallResult& 
   Place& place = *notice.place;
   notice.in_flight = false;
   --place.second.in_flight;
-  (void)notice.permit.finish(now, outcome_of(result));
+  (void)notice.permit.finish(now, outcome_of_notice(result));
   if (is_delivered(result)) {
     ++counts_.sent[at(notice.kind)];
     remove(id);
@@ -340,6 +350,18 @@ void Notices::on_deadline(base::Instant now) {
       pump(now, place);
     }
   }
+}
+
+size_t Notices::abandon() {
+  const size_t left = queue_.size();
+  while (!queue_.empty()) {
+    const auto& [id, notice] = *queue_.begin();
+    drop(NoticeDrop::kStopping, notice.kind);
+    notice.place->second.in_flight -= notice.in_flight ? 1U : 0U;
+    remove(id);
+  }
+  calls_.clear();
+  return left;
 }
 
 base::Instant Notices::next_deadline() const {

@@ -14,11 +14,13 @@
 
 #include "base/call_result.h"
 #include "base/time.h"
+#include "exchange/notice_device.h"
 #include "exchange/notice_orders.h"
 #include "exchange/notice_table.h"
 #include "exchange/notice_url.h"
 #include "openrtb/signed_url.h"
 #include "resilience/guard.h"
+#include "resilience/outcome.h"
 
 namespace spillway::exchange {
 
@@ -33,14 +35,18 @@ struct NoticeLimits {
   base::Duration retry_first = std::chrono::milliseconds(250);  ///< Doubles to 10 s.
 };
 
-/// Why a notice was not taken on.
-enum class NoticeDrop : uint8_t { kBadUrl, kPrivateAddress, kQueueFull, kTooManyHosts };
+/// Why a notice was not taken on, or, at the end of the process, not kept any longer.
+enum class NoticeDrop : uint8_t { kBadUrl, kPrivateAddress, kQueueFull, kTooManyHosts, kStopping };
 
-inline constexpr size_t kNoticeDrops = 4;
+inline constexpr size_t kNoticeDrops = 5;
 
 [[nodiscard]] std::string_view to_string(NoticeDrop drop);
 
-/// Counts since the start. taken = sent + failed + expired + pending(), for each kind.
+/// What a call that only tells something came to, as its host's guard hears it.
+[[nodiscard]] resilience::Outcome outcome_of_notice(const base::CallResult& result);
+
+/// Counts since the start. taken = sent + failed + expired + dropped for kStopping + pending(), for
+/// each kind.
 struct NoticeCounts {
   using ByKind = std::array<uint64_t, kNoticeKinds>;
   ByKind taken{};    ///< Took a place in the queue.
@@ -58,6 +64,7 @@ struct NoticeCall {
   uint32_t host = 0;
   const NoticePlace* place = nullptr;  ///< Valid while the host is not among gone_hosts().
   std::string target;
+  DeviceLines device{};  ///< Header lines to send, or null.
   base::Instant deadline{};
 };
 
@@ -72,8 +79,8 @@ struct NoticeCall {
 /// Every host has a guard, a rate, a number of calls in flight; billing goes first. What must wait
 /// waits in the queue, which is bounded, as is the table of bids that wait for an event.
 ///
-/// One thread. Memory: queue x (about 300 bytes and the URL) + table_bytes + hosts x 8 kB. Cost:
-/// O(log queue) a notice.
+/// One thread. Memory: queue x (about 300 bytes, the URL and the device's lines) + table_bytes +
+/// hosts x 8 kB. Cost: O(log queue) a notice.
 class Notices {
  public:
   /// Whether a host may be called at all: the rule on private addresses.
@@ -91,6 +98,9 @@ class Notices {
 
   void on_result(base::Instant now, uint64_t id, const base::CallResult& result);
   void on_deadline(base::Instant now);
+
+  /// The process ends: what is not settled is dropped, calls under way included. How many.
+  size_t abandon();
 
   /// When on_deadline wants to be called; kNever when nothing waits. Guards want it every 100 ms
   /// while calls are made.
@@ -132,6 +142,7 @@ class Notices {
     NoticeKind kind = NoticeKind::kWin;
     Place* place = nullptr;
     std::string target;
+    DeviceLines device;
     base::Instant expires{};
     base::Instant again_at = base::kNever;
     uint32_t attempts = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,56 @@ class Desk {
   base::Instant now{100h};
   Notices notices;
 };
+
+TEST(Notices, SayTheDeviceAtEveryAttemptToBill) {
+  Desk desk;
+  ClearedNotices cleared;
+  cleared.waiting.push_back({.auction = 1,
+                             .burl = "http://d/b",
+                             .device = std::make_shared<const std::string>("X-Device-IP: 1\r\n"),
+                             .lifetime = 1h});
+  desk.notices.on_cleared(desk.now, std::move(cleared));
+  EXPECT_EQ(desk.report(EventKind::kImp, 1), EventEnd::kTaken);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto calls = desk.pass(2s);
+    ASSERT_EQ(calls.size(), 1U);
+    ASSERT_NE(calls[0].device, nullptr);
+    EXPECT_EQ(*calls[0].device, "X-Device-IP: 1\r\n");
+    desk.notices.on_result(desk.now, calls[0].id, answer(500));
+  }
+}
+
+TEST(Notices, AreDroppedWithAReasonWhenTheProcessEnds) {
+  Desk desk;
+  for (int i = 0; i < 30; ++i) {
+    desk.clear(NoticeKind::kBilling, "http://d/b");
+  }
+  desk.clear(NoticeKind::kWin, "http://d/w");
+  const auto calls = desk.notices.take_calls();
+  desk.notices.on_result(desk.now, calls[0].id, answer(204));
+  desk.notices.on_result(desk.now, calls[1].id, answer(500));
+  EXPECT_EQ(desk.notices.abandon(), 30U);
+  EXPECT_EQ(desk.notices.pending(), 0U);
+  const auto& counts = desk.notices.counts();
+  const auto& dropped = counts.dropped[static_cast<size_t>(NoticeDrop::kStopping)];
+  EXPECT_EQ(dropped[kBilling], 29U);
+  EXPECT_EQ(dropped[kWin], 1U);
+  EXPECT_EQ(counts.taken[kBilling], counts.sent[kBilling] + dropped[kBilling]);
+  desk.notices.on_result(desk.now, calls[2].id, answer(204));  // too late to be counted
+  EXPECT_EQ(counts.sent[kBilling], 1U);
+  EXPECT_TRUE(desk.pass(20s).empty());
+}
+
+TEST(NoticeTable, CountsTheDevicesBytes) {
+  NoticeTable with(1 << 20);
+  NoticeTable without(1 << 20);
+  with.add({}, {.auction = 1,
+                .burl = "b",
+                .device = std::make_shared<const std::string>(1'000, 'x'),
+                .lifetime = 1h});
+  without.add({}, {.auction = 1, .burl = "b", .lifetime = 1h});
+  EXPECT_EQ(with.bytes(), without.bytes() + 1'000);
+}
 
 TEST(NoticeUrl, ReadsHttpAndHttpsAndNothingElse) {
   const auto plain = parse_notice_url("http://DSP.example/win?p=1#x");

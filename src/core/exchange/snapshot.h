@@ -26,6 +26,7 @@ struct BidChecks {
   Check secure = Check::kEnforce;  ///< No http: resource in a secure imp (207).
   Check badv = Check::kEnforce;    ///< 205
   Check bcat = Check::kEnforce;    ///< 209
+  Check acat = Check::kEnforce;    ///< 209
   Check battr = Check::kEnforce;   ///< 210
   Check markup = Check::kEnforce;  ///< adm there (7).
   Check deal = Check::kEnforce;    ///< dealid offered in the imp (4); private auctions (213).
@@ -35,6 +36,7 @@ struct BidChecks {
   Check protocol = Check::kWarn;  ///< Its version is among `protocols`, its APIs among `api` (204).
   Check video_size = Check::kWarn;      ///< No larger than the player (203).
   Check native = Check::kWarn;          ///< The assets the imp's native asks for (204).
+  Check btype = Check::kEnforce;        ///< No banner of a blocked type, as its markup tells (211).
   Check language = Check::kWarn;        ///< Among wlang or wlangb, when it says one (208).
   Check expiry = Check::kWarn;          ///< It waits as long as the imp may take to show (2).
   Check bapp = Check::kEnforce;         ///< The advertised app is not blocked (206).
@@ -149,12 +151,13 @@ struct Account {
   Seller seller;
 };
 
-/// A local ad that needs no partner. Obeys bcat and badv, never billable.
+/// A local ad that needs no partner. Obeys bcat, acat and badv, never billable.
 struct HouseAd {
   openrtb::MediaType type = openrtb::MediaType::kBanner;
   int32_t w = 0, h = 0;
   std::string adm;
   std::vector<std::string> adomain, cat;
+  int64_t cattax = 1;  ///< Of `cat`.
 };
 
 struct Timing {

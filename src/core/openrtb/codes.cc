@@ -68,9 +68,11 @@ std::string_view describe(Loss loss) {
     case Loss::kLanguage:
       return "the creative's language does not fit";
     case Loss::kCategory:
-      return "the category is blocked";
+      return "the category is blocked or not allowed";
     case Loss::kAttribute:
       return "a creative attribute is blocked";
+    case Loss::kAdType:
+      return "the type of banner is blocked";
     case Loss::kNotAllowedInDeal:
       return "the creative is not allowed in the deal";
     case Loss::kNoFxRate:

@@ -41,6 +41,7 @@ enum class Loss : uint16_t {
   kLanguage = 208,
   kCategory = 209,
   kAttribute = 210,
+  kAdType = 211,
   kNotAllowedInDeal = 213,
   kNoFxRate = 526,
   kPriceSanity = 527,

@@ -262,6 +262,7 @@ void RequestReader::flags_and_lists() {
     }
   }
   strings(Key::bcat, out_.bcat);
+  strings(Key::acat, out_.acat);
   strings(Key::wseat, out_.wseat);
   strings(Key::bseat, out_.bseat);
   country();
@@ -300,6 +301,7 @@ void RequestView::clear() {
   currencies_given = false;
   badv.clear();
   bcat.clear();
+  acat.clear();
   cattax = 1;
   wseat.clear();
   bseat.clear();

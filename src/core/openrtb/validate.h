@@ -85,7 +85,7 @@ struct RequestView {
   std::vector<base::Currency> currencies;  ///< request.cur, USD alone when absent or empty.
   bool currencies_given = false;           ///< request.cur names one.
   std::vector<std::string> badv;           ///< Lower case, no leading "www.".
-  std::vector<std::string> bcat;
+  std::vector<std::string> bcat, acat;
   int64_t cattax = 1;
   std::vector<std::string> wseat, bseat;
   enum class Inventory : uint8_t { kNone, kSite, kApp, kDooh };

@@ -3,9 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -17,7 +18,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill
 #include <sqlite3.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp, mkstemp
 
 #include "adapters/catalog_schema.h"
 #include "adapters/postgres_catalog.h"
@@ -326,7 +329,8 @@ TEST_P(CatalogSourceTest, ADatabaseNewerThanTheProgramIsRefused) {
 }
 
 TEST_P(CatalogSourceTest, ADatabaseWithoutACatalogSaysWhatToRun) {
-  (void)database()->connect(SqlDatabase::Purpose::kWrite);  // An SQLite file, to be there at all.
+  // An SQLite file has to be there at all.
+  ASSERT_TRUE(database()->connect(SqlDatabase::Purpose::kWrite));
   const auto loaded = store()->load();
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error(),
@@ -340,7 +344,7 @@ TEST_P(CatalogSourceTest, AReadingSeesNothingOfAWriterThatComesBetween) {
   ASSERT_TRUE(store()->replace(rows, kNow, {}));
   bool written = false;
   StoredCatalog reader(std::make_unique<Interrupted>(database(), [&](const std::string& sql) {
-    if (sql.find("FROM line_item_value") != std::string::npos) {
+    if (sql.contains("FROM line_item_value")) {
       written = true;
       run_sql("INSERT INTO campaign (id, advertiser, most_cpm_micros) VALUES (50, 1, 9)");
       run_sql("INSERT INTO line_item (id, campaign) VALUES (50, 50)");

@@ -1,12 +1,12 @@
 #include "adapters/geo_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkstemp
 #include <unistd.h>
 
 #include "adapters/geo_fixture.h"

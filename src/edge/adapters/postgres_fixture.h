@@ -114,8 +114,10 @@ class PostgresServer {
     if (::geteuid() != 0) {
       return nullptr;
     }
+    // NOLINTBEGIN(concurrency-mt-unsafe): no test asks on two threads.
     const passwd* const user = ::getpwnam("postgres");
     return user != nullptr ? user : ::getpwnam("nobody");
+    // NOLINTEND(concurrency-mt-unsafe)
   }
 
   void give_away() {
@@ -131,6 +133,7 @@ class PostgresServer {
     const passwd* const user = other_user();
     const std::string program = std::string(kPrograms) + args.front();
     std::vector<char*> argv;
+    argv.reserve(args.size() + 1);
     for (std::string& arg : args) {
       argv.push_back(arg.data());
     }
@@ -177,7 +180,7 @@ class PostgresServer {
         break;
       }
       output.append(bytes.data(), static_cast<size_t>(size));
-      if (!ready.empty() && output.find(ready) != std::string::npos) {
+      if (!ready.empty() && output.contains(ready)) {
         // Left open on purpose: a server whose output nobody can take would end.
         return true;
       }

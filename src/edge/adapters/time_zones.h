@@ -13,7 +13,7 @@ namespace spillway::adapters {
 /// A zone of this machine's tz database as a table of its offsets, from two years before `now_s`
 /// (Unix seconds) to ten years after it, where its rules are known so far ahead: a table made daily
 /// never runs out. nullopt for a name that the database does not have.
-/// Reads files at the first call; then about 0.1 ms. Any thread.
+/// Reads files at the first call; then about 2 us. Any thread.
 /// Source: tzdata's compiled files, which reach to 2037.
 [[nodiscard]] std::optional<bidder::TimeZone> time_zone(std::string_view name, int64_t now_s);
 

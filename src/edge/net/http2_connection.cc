@@ -51,7 +51,7 @@ void Http2Connection::open(std::string_view read) {
   worker_.reactor.add(stream_.fd(), mask_, *this);
   busy_ = true;
   for (; !dead_ && !read.empty(); read.remove_prefix(std::min(kRead, read.size()))) {
-    take(read.substr(0, kRead));
+    take(read.substr(0, kRead), worker_.reactor.earliest_arrival());
   }
   if (worker_.shared.closed_at.load(std::memory_order_relaxed) != base::kNever) {
     session_->drain();  // it was hurried before it was HTTP/2
@@ -76,6 +76,16 @@ void Http2Connection::hurry() {
     session_->drain();
     flush();
   }
+}
+
+void Http2Connection::resume() {
+  if (held_since_ != base::kNever) {
+    update();
+  }
+}
+
+bool Http2Connection::held() const {
+  return held_since_ != base::kNever && worker_.reads_paused() && !lingering_;
 }
 
 void Http2Connection::answer(PendingRequest& request, Response response) {
@@ -113,7 +123,11 @@ void Http2Connection::on_ready(uint32_t epoll_events) {
   }
   busy_ = true;
   if ((epoll_events & EPOLLIN) != 0 || stream_.may_hold_bytes()) {
-    read();
+    if (worker_.reads_paused()) {
+      worker_.note_held(held_since_);
+    } else {
+      read();
+    }
   }
   flush();
 }
@@ -121,16 +135,17 @@ void Http2Connection::on_ready(uint32_t epoll_events) {
 void Http2Connection::read() {
   std::array<char, kRead> bytes;  // NOLINT(*-member-init): filled by read
   const IoResult result = stream_.read(bytes.data(), bytes.size());
+  const base::Instant arrival = worker_.arrival(held_since_);
   if (result.state == IoResult::State::kDone) {
-    take({bytes.data(), result.bytes});
+    take({bytes.data(), result.bytes}, arrival);
   } else if (result.state != IoResult::State::kBlocked) {
     destroy();
   }
 }
 
-void Http2Connection::take(std::string_view bytes) {
+void Http2Connection::take(std::string_view bytes, base::Instant arrival) {
   worker_.counters.received_bytes.add(bytes.size());
-  if (!session_->receive(bytes)) {
+  if (!session_->receive(bytes, arrival)) {
     destroy();
   }
 }
@@ -223,7 +238,10 @@ void Http2Connection::on_timer(base::Instant now) {
     destroy();
   } else if (!lingering_) {
     busy_ = true;
-    if (now >= session_->next_look()) {
+    if (now >= session_->next_look() && held()) {
+      read();  // what is held came in time
+    }
+    if (!dead_ && now >= session_->next_look()) {
       session_->on_time(now);
     }
     flush();
@@ -234,8 +252,10 @@ void Http2Connection::update() {
   if (dead_) {
     return;
   }
-  const bool holds = !lingering_ && stream_.may_hold_bytes();
-  const uint32_t mask = EPOLLIN | (blocked_ || holds ? static_cast<uint32_t>(EPOLLOUT) : 0U);
+  const bool reads = !held();
+  const bool holds = reads && !lingering_ && stream_.may_hold_bytes();
+  const uint32_t mask = (reads ? static_cast<uint32_t>(EPOLLIN) : 0U) |
+                        (blocked_ || holds ? static_cast<uint32_t>(EPOLLOUT) : 0U);
   if (mask != mask_) {
     mask_ = mask;
     worker_.reactor.change(stream_.fd(), mask_, *this);

@@ -33,13 +33,15 @@ class Http2Connection final : public CallerConnection, private ReadySink, privat
   void open(std::string_view read);
   void destroy() override;
   void hurry() override;
+  void resume() override;
   void answer(PendingRequest& request, Response response) override;
 
  private:
   void on_ready(uint32_t epoll_events) override;
   void on_timer(base::Instant now) override;
   void read();
-  void take(std::string_view bytes);
+  [[nodiscard]] bool held() const;
+  void take(std::string_view bytes, base::Instant arrival);
   void discard();
   void flush();
   void write(std::string_view bytes);
@@ -54,7 +56,8 @@ class Http2Connection final : public CallerConnection, private ReadySink, privat
   std::string unsent_;                      ///< What the kernel did not take.
   std::shared_ptr<Http2Connection*> self_;  ///< Nobody once it is gone; for deferred work.
   uint32_t mask_ = 0;
-  base::Instant since_{};  ///< Start of a blocked write or of lingering.
+  base::Instant since_{};                    ///< Start of a blocked write or of lingering.
+  base::Instant held_since_ = base::kNever;  ///< When it became readable in a pause of reads.
   size_t linger_left_ = 0;
   bool busy_ = false;       ///< A flush follows anyway.
   bool flush_due_ = false;  ///< A flush is deferred.

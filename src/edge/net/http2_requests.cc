@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <nghttp2/nghttp2.h>
@@ -46,7 +47,7 @@ void Http2Session::begin_stream(int32_t id) {
   Http2Stream& stream = *streams_.back();
   stream.id = id;
   stream.index = streams_.size() - 1;
-  stream.arrival = worker_.reactor.earliest_arrival();
+  stream.arrival = arrival_;
   stream.age = now() - stream.arrival;
   stream.pending = &worker_.take_request();
   stream.pending->connection = &connection_;

@@ -75,7 +75,8 @@ Http2Session::~Http2Session() {
   nghttp2_session_del(session_);
 }
 
-bool Http2Session::receive(std::string_view bytes) {
+bool Http2Session::receive(std::string_view bytes, base::Instant arrival) {
+  arrival_ = arrival;
   if (stopped_) {
     return true;
   }

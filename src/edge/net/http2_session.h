@@ -52,8 +52,8 @@ class Http2Session {
 
   /// Takes the caller's bytes, the 24 of its preface first; handlers are called from in here.
   /// False: the connection is of no use any more. At most 16 KiB at once, so that acknowledgements
-  /// leave between two calls.
-  [[nodiscard]] bool receive(std::string_view bytes);
+  /// leave between two calls. `arrival`: since when they may have waited to be read.
+  [[nodiscard]] bool receive(std::string_view bytes, base::Instant arrival);
 
   /// Appends frames to `out` until it has `most` bytes or there are none; a frame more may come.
   /// False as above.
@@ -125,6 +125,7 @@ class Http2Session {
   size_t out_most_ = 0;
 
   base::Instant next_look_ = base::kNever;
+  base::Instant arrival_;  ///< Of the bytes being received.
   base::Instant opened_at_;
   base::Instant idle_since_;
   base::Instant header_since_ = base::kNever;  ///< Of the block under way.

@@ -70,7 +70,7 @@ struct ServerCounters {
   base::Counter http2_reset_floods, http2_control_floods, http2_header_floods, http2_over_memory;
   base::Counter refusing_ns;  ///< Spent on requests whose answer was a refusal, system calls too.
   base::Counter read_pauses,
-      reads_held;                 ///< pause_reads, and readable connections it kept waiting.
+      reads_held;                 ///< pause_reads; connections and handshakes it kept waiting.
   base::Counter deadline_misses;  ///< Last byte accepted by the kernel after Reply's deadline.
 };
 
@@ -147,8 +147,10 @@ class Server {
   /// The listener is closed and so is every connection.
   [[nodiscard]] bool drained() const;
 
-  /// Until then no further request is read from connections over HTTP/1.1 that stand; the time
-  /// counts as waiting. On that worker's thread.
+  /// Until then nothing is read from that worker's callers, whatever they speak, nor is a TLS
+  /// handshake gone on with; connections keep their places, answers still leave, and the time
+  /// counts as waiting. A caller that sent in time does not time out for it. Ends when the listener
+  /// has closed; no pause begins after that. On that worker's thread.
   void pause_reads(size_t worker, base::Instant until);
 
   /// Connections open on all workers.

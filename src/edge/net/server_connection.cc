@@ -62,7 +62,11 @@ void ServerConnection::destroy() {
 void ServerConnection::on_ready(uint32_t epoll_events) {
   const ServerWorker::Scope scope(worker_);
   if (opening_) {
-    go_on_opening();
+    if (worker_.reads_paused() && (epoll_events & (EPOLLERR | EPOLLHUP)) == 0) {
+      hold();
+    } else {
+      go_on_opening();
+    }
     return;
   }
   if ((epoll_events & EPOLLERR) != 0 || ((epoll_events & EPOLLHUP) != 0 && !lingering_)) {
@@ -92,6 +96,7 @@ void ServerConnection::read() {
     return;
   }
   const IoResult result = stream_.read(in_.data() + end_, in_.capacity() - end_);
+  const base::Instant arrival = worker_.arrival(held_since_);
   if (result.state != IoResult::State::kDone) {
     if (begin_ == end_) {
       drop_input();
@@ -105,8 +110,7 @@ void ServerConnection::read() {
     }
     return;
   }
-  arrival_ = std::min(worker_.reactor.earliest_arrival(), held_since_);
-  held_since_ = base::kNever;
+  arrival_ = arrival;
   arrival_age_ = worker_.reactor.now() - arrival_;
   worker_.counters.received_bytes.add(result.bytes);
   end_ += result.bytes;

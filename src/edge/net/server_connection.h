@@ -56,6 +56,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
 
   // Reading.
   void hold();
+  void take_held();
   void read();
   bool reserve();
   void relocate(BufferRef to);
@@ -68,6 +69,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   void discard();
   void drop_input();
   [[nodiscard]] bool can_parse() const;
+  [[nodiscard]] bool held() const;
 
   // Writing.
   void pump();

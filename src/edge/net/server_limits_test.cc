@@ -151,28 +151,6 @@ TEST_F(ServerLimitsTest, ConnectionsOverTheLimitAreClosedAndCounted) {
   EXPECT_EQ(counters().over_connections.value(), 1U);
 }
 
-TEST_F(ServerLimitsTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
-  base::Duration age{-1};
-  custom_ = [&](const Request& request, Reply&) { age = request.queue_age; };
-  start();
-  RawSocket kept = RawSocket::to(server_->port());
-  ASSERT_TRUE(eventually([&] { return server_->open_connections() == 1; }));
-  on_worker([&] { server_->pause_reads(0, threads_.front()->reactor.refresh() + 1h); });
-  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(eventually([&] { return counters().reads_held.value() == 1; }));
-  EXPECT_EQ(counters().requests.value(), 0U);
-  base::Instant held_until{};
-  on_worker([&] {
-    held_until = threads_.front()->reactor.refresh();
-    server_->pause_reads(0, held_until + 2ms);
-  });
-  EXPECT_EQ(status_of(kept.receive_message()), "200");
-  EXPECT_GE(age, 2ms);
-  EXPECT_EQ(counters().read_pauses.value(), 2U);
-  EXPECT_EQ(counters().reads_held.value(), 1U);
-  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
-}
-
 TEST_F(ServerLimitsTest, TheTimeOfRefusalsIsCountedAndNoOther) {
   bool refuses = false;
   custom_ = [&](const Request&, Reply& reply) {

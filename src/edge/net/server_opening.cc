@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "base/time.h"
 #include "net/address_set.h"
 #include "net/http2_connection.h"
 #include "net/http2_session.h"
@@ -47,6 +48,7 @@ void ServerConnection::begin_opening() {
 }
 
 void ServerConnection::go_on_opening() {
+  const base::Instant held_since = std::exchange(held_since_, base::kNever);
   if (takes_proxy_header_ && !read_proxy_header()) {
     return;
   }
@@ -61,6 +63,7 @@ void ServerConnection::go_on_opening() {
     become_http2();
     return;
   }
+  held_since_ = held_since;
   read();  // the handshake may have read ahead
   update();
 }

@@ -32,13 +32,25 @@ void ServerConnection::close_idle() {
 
 /// Leaves what came to the kernel until the pause of reads is over.
 void ServerConnection::hold() {
-  if (held_since_ == base::kNever) {
-    held_since_ = worker_.reactor.earliest_arrival();
-    worker_.counters.reads_held.add();
-  }
+  worker_.note_held(held_since_);
   mask_ &= ~static_cast<uint32_t>(EPOLLIN);
   worker_.reactor.change(stream_.fd(), mask_, *this);
   update();
+}
+
+bool ServerConnection::held() const {
+  return held_since_ != base::kNever && worker_.reads_paused();
+}
+
+/// Its time is over, but what is held came in time.
+void ServerConnection::take_held() {
+  if (opening_) {
+    go_on_opening();
+  } else if (!lingering_ && !read_closed_ && !no_more_requests_ &&
+             queued_ < worker_.shared.limits.pipeline) {
+    read();
+    update();
+  }
 }
 
 void ServerConnection::resume() {
@@ -73,8 +85,16 @@ base::Instant ServerConnection::wanted_timer() const {
 
 void ServerConnection::on_timer(base::Instant now) {
   const ServerWorker::Scope scope(worker_);
+  if (now >= wanted_ && held()) {
+    take_held();
+    if (dead_) {
+      return;
+    }
+  }
   if (now < wanted_) {
-    worker_.reactor.timers().arm(*this, wanted_);
+    if (wanted_ != base::kNever) {
+      worker_.reactor.timers().arm(*this, wanted_);
+    }
     return;
   }
   if (opening_) {
@@ -97,14 +117,14 @@ void ServerConnection::update() {
   if (dead_) {
     return;
   }
-  const bool held = held_since_ != base::kNever && worker_.reads_paused();
-  const bool reads = lingering_ || (!read_closed_ && !no_more_requests_ && !held &&
+  const bool reads = lingering_ || (!read_closed_ && !no_more_requests_ && !held() &&
                                     queued_ < worker_.shared.limits.pipeline);
   // EPOLLIN is taken out only when it fires in vain: mostly it would be back before that.
   uint32_t mask = read_closed_ ? 0U : (mask_ & EPOLLIN);
   mask |= reads ? EPOLLIN : 0U;
   const bool holds = reads && !lingering_ && !opening_ && stream_.may_hold_bytes();
-  const bool shakes = opening_ && stream_.tls() != nullptr && stream_.tls()->wants_write();
+  const bool shakes =
+      opening_ && !held() && stream_.tls() != nullptr && stream_.tls()->wants_write();
   mask |= blocked_ || holds || shakes || can_parse() ? EPOLLOUT : 0U;
   if (mask != mask_) {
     mask_ = mask;

@@ -1,5 +1,6 @@
 #include "net/server_worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -79,6 +80,7 @@ void ServerWorker::bury() {
 
 void ServerWorker::hurry_idle() {
   const Scope scope(*this);
+  end_pause();
   // From the back: one that ends at once is replaced by the last, which had its turn.
   for (size_t i = connections_.size(); i-- > 0;) {
     connections_[i]->hurry();
@@ -86,14 +88,35 @@ void ServerWorker::hurry_idle() {
 }
 
 void ServerWorker::pause_reads(base::Instant until) {
+  if (shared.closed_at.load(std::memory_order_relaxed) != base::kNever) {
+    return;
+  }
   counters.read_pauses.add();
   reads_paused_ = true;
   reactor.timers().arm(*this, until);
 }
 
+void ServerWorker::note_held(base::Instant& since) {
+  if (since == base::kNever) {
+    since = reactor.earliest_arrival();
+    counters.reads_held.add();
+  }
+}
+
+base::Instant ServerWorker::arrival(base::Instant& held_since) const {
+  return std::min(reactor.earliest_arrival(), std::exchange(held_since, base::kNever));
+}
+
 void ServerWorker::on_timer(base::Instant /*now*/) {
   const Scope scope(*this);
-  reads_paused_ = false;
+  end_pause();
+}
+
+void ServerWorker::end_pause() {
+  if (!std::exchange(reads_paused_, false)) {
+    return;
+  }
+  cancel();
   for (size_t i = connections_.size(); i-- > 0;) {
     connections_[i]->resume();
   }

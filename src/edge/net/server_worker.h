@@ -48,9 +48,16 @@ class ServerWorker : private Timer {
   void hurry_idle();
   void close_all();
 
+  /// Not while the server drains: what it waits for must come in.
   void pause_reads(base::Instant until);
 
   [[nodiscard]] bool reads_paused() const { return reads_paused_; }
+
+  /// A connection became readable in a pause: counted, and noted in `since`, once.
+  void note_held(base::Instant& since);
+
+  /// Since when bytes read now may have waited, a pause included; clears `held_since`.
+  [[nodiscard]] base::Instant arrival(base::Instant& held_since) const;
 
   /// A request was refused in this Scope: the Scopes of the next while are timed.
   void note_refusal() {
@@ -112,6 +119,7 @@ class ServerWorker : private Timer {
   static constexpr base::Duration kTimedFor = std::chrono::milliseconds(100);
 
   void on_timer(base::Instant now) override;
+  void end_pause();
   void bury();
 
   std::vector<std::unique_ptr<CallerConnection>> connections_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,9 @@
 #include <sys/uio.h>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "net/stream.h"
+#include "net/ticket_keys.h"
 
 namespace spillway::net {
 
@@ -88,10 +90,11 @@ struct TlsServerSettings {
   std::string key_file;                            ///< PEM, not encrypted.
   std::vector<std::string> protocols{"http/1.1"};  ///< Application protocols, preferred first.
   std::string client_ca_file{};  ///< Callers must show a certificate of these; empty: none asked.
+  base::Duration ticket_rotation = std::chrono::hours(12);  ///< How often their keys change.
 };
 
-/// The server's side: certificate, key and ticket keys. Tickets stay good across load(). Any
-/// thread.
+/// The server's side: certificate, key and ticket keys. Tickets stay good across load() and one
+/// rotate_tickets(). Any thread.
 class TlsServer : public std::enable_shared_from_this<TlsServer> {
  public:
   /// The error is one sentence with the file and OpenSSL's reason.
@@ -101,6 +104,14 @@ class TlsServer : public std::enable_shared_from_this<TlsServer> {
   /// Reads the files again; handshakes from now on use them. With an error (one sentence) nothing
   /// changes; without, the text is empty.
   [[nodiscard]] std::string load();
+
+  void rotate_tickets() { tickets_.rotate(); }
+
+  /// Rotates them when ticket_rotation has passed since the last time. One thread, every second or
+  /// so.
+  void tick(base::Instant now);
+
+  [[nodiscard]] uint64_t ticket_rotations() const { return tickets_.rotations(); }
 
   [[nodiscard]] const TlsServerSettings& settings() const { return settings_; }
 
@@ -112,8 +123,9 @@ class TlsServer : public std::enable_shared_from_this<TlsServer> {
 
   TlsServerSettings settings_;
   std::vector<unsigned char> protocol_list_;
-  std::array<unsigned char, 80> ticket_keys_{};
-  std::mutex mutex_;  // off the request path: one lock a handshake
+  TicketKeys tickets_;
+  base::Instant tickets_due_ = base::kNever;  ///< kNever: not ticked yet.
+  std::mutex mutex_;                          // off the request path: one lock a handshake
   std::unique_ptr<SSL_CTX, TlsFree> context_;
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <expected>
 #include <memory>
 #include <mutex>
@@ -6,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "net/tls.h"
 #include "net/tls_context.h"
 
@@ -35,7 +37,6 @@ TlsServer::TlsServer(TlsServerSettings settings) : settings_(std::move(settings)
     protocol_list_.push_back(static_cast<unsigned char>(protocol.size()));
     protocol_list_.insert(protocol_list_.end(), protocol.begin(), protocol.end());
   }
-  RAND_bytes(ticket_keys_.data(), static_cast<int>(ticket_keys_.size()));
 }
 
 base::Result<std::shared_ptr<TlsServer>, std::string> TlsServer::make(TlsServerSettings settings) {
@@ -59,7 +60,11 @@ std::string TlsServer::load() {
   SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets alone
   SSL_CTX_set_num_tickets(context, 1);
-  SSL_CTX_set_tlsext_ticket_keys(context, ticket_keys_.data(), ticket_keys_.size());
+  tickets_.use_in(context);
+  constexpr base::Duration kLongest = std::chrono::hours(2);
+  SSL_CTX_set_timeout(context, std::chrono::floor<std::chrono::seconds>(
+                                   std::min(settings_.ticket_rotation, kLongest))
+                                   .count());
   constexpr std::string_view kId = "spillway";
   SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(kId.data()),
                                  kId.size());
@@ -74,6 +79,15 @@ std::string TlsServer::load() {
   const std::lock_guard lock(mutex_);
   context_ = std::move(fresh);
   return {};
+}
+
+void TlsServer::tick(base::Instant now) {
+  if (now >= tickets_due_) {
+    tickets_.rotate();
+  }
+  if (tickets_due_ == base::kNever || now >= tickets_due_) {
+    tickets_due_ = now + settings_.ticket_rotation;
+  }
 }
 
 std::unique_ptr<TlsSession> TlsServer::accept(int fd) {

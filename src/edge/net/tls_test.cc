@@ -135,6 +135,58 @@ TEST_F(TlsTest, ASecondConnectionResumesTheSession) {
   EXPECT_EQ(counters().tls_resumed.value(), 2U);
 }
 
+TEST_F(TlsTest, ATicketIsGoodAcrossOneRotationOfItsKeysAndIsRenewed) {
+  certificates_.issue("good", "IP:127.0.0.1");
+  serve("good");
+  const auto tls = TlsClient::make(trusting());
+  const auto resumes = [&] {
+    const TargetId id = add({.host = "127.0.0.1", .port = server_->port(), .tls = *tls});
+    EXPECT_EQ(ask(id).error, CallError::kNone);
+    const bool resumed = client_.counters(id).tls_resumed.value() == 1;
+    client_.remove_target(id);
+    return resumed;
+  };
+  EXPECT_FALSE(resumes());
+  for (int i = 0; i < 5; ++i) {
+    tls_->rotate_tickets();
+    EXPECT_TRUE(resumes()) << "each was sealed by the key before";
+  }
+  EXPECT_EQ(tls_->load(), "");
+  EXPECT_TRUE(resumes()) << "another certificate changes no ticket's key";
+  EXPECT_EQ(counters().tls_resumed.value(), 6U);
+  EXPECT_EQ(counters().tls_handshakes.value(), 7U);
+  EXPECT_EQ(tls_->ticket_rotations(), 5U);
+}
+
+TEST_F(TlsTest, TicketKeysRotateWhenTheirTimeHasPassed) {
+  certificates_.issue("good", "IP:127.0.0.1");
+  auto tls = TlsServer::make({.certificate_file = certificates_.pem("good"),
+                              .key_file = certificates_.key("good"),
+                              .ticket_rotation = 1h});
+  ASSERT_TRUE(tls) << tls.error();
+  const base::Instant begin{100h};
+  for (const auto& [after, rotations] :
+       {std::pair(0min, 0U), {59min, 0U}, {60min, 1U}, {61min, 1U}, {119min, 1U}, {121min, 2U}}) {
+    (*tls)->tick(begin + after);
+    EXPECT_EQ((*tls)->ticket_rotations(), rotations) << after.count();
+  }
+}
+
+TEST_F(TlsTest, ATicketOfAKeyForgottenLeadsToAFullHandshake) {
+  certificates_.issue("good", "IP:127.0.0.1");
+  serve("good");
+  const auto tls = TlsClient::make(trusting());
+  const TargetId first = add({.host = "127.0.0.1", .port = server_->port(), .tls = *tls});
+  ASSERT_EQ(ask(first).error, CallError::kNone);
+  client_.remove_target(first);
+  tls_->rotate_tickets();
+  tls_->rotate_tickets();
+  const TargetId second = add({.host = "127.0.0.1", .port = server_->port(), .tls = *tls});
+  EXPECT_EQ(ask(second).error, CallError::kNone);
+  EXPECT_EQ(client_.counters(second).tls_resumed.value(), 0U);
+  EXPECT_EQ(counters().tls_resumed.value(), 0U);
+}
+
 TEST_F(TlsTest, CertificatesThatDoNotFitAreTlsErrorsOfTheConnectPhase) {
   certificates_.issue("other", "DNS:other.example");
   certificates_.issue("expired", "IP:127.0.0.1", -7200, -3600);

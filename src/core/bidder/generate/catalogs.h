@@ -23,7 +23,7 @@ inline constexpr uint32_t kHonestCampaigns = 120'000;
 /// item a campaign (with its id), 500 advertisers, 1,019 segments, five of eight campaigns active,
 /// USD, CPM goals of 0.50 to 5.00, two caps each. Of the metros that the corpus asks for, 511, 534
 /// and 819 are targeted by nobody. In order; the same rows for the same settings.
-/// Cost: about 20 ms.
+/// Cost: about 50 ms (bidder_bench --benchmark_filter=make_).
 /// Source: workload W1.
 [[nodiscard]] CatalogRows parity_catalog(const CatalogSettings& settings);
 

@@ -66,6 +66,7 @@ TEST(ParityCatalog, PostingsHaveTheSizesOfTheWorkload) {
   const auto items = active_items(rows);
   const auto segments = postings(items, Dimension::kSegment);
   std::vector<size_t> sizes;
+  sizes.reserve(segments.size());
   for (const auto& [segment, size] : segments) {
     sizes.push_back(size);
   }

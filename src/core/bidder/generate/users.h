@@ -25,7 +25,8 @@ class Users {
   [[nodiscard]] uint64_t count() const { return count_; }
 
   /// Fills `out` with the segments of a user, each once, in no order; false when the user is not
-  /// known. Reuses the memory of `out`. Cost: tens of microseconds.
+  /// known. Reuses the memory of `out`. Cost: about 17 us in W1, 5 us in W2
+  /// (bidder_bench --benchmark_filter=make_).
   [[nodiscard]] bool segments(uint64_t user, std::vector<uint32_t>& out) const;
 
   /// The id that the workload's requests carry for a user: "17" in W1, "u-17" in W2.

@@ -10,13 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "base/money.h"
-#include "base/rng.h"
 #include "bidder/model.h"
 #include "bidder/scoring/ab_split.h"
 #include "bidder/scoring/features.h"
 #include "bidder/scoring/model.h"
 #include "bidder/scoring/model_file.h"
 #include "bidder/scoring/model_set.h"
+#include "bidder/scoring/tree_model.h"
 
 namespace spillway::bidder {
 namespace {
@@ -52,8 +52,8 @@ TEST(Cascade, LosersOfTheFirstStageHaveNoScoreAndCannotOutrankSurvivors) {
   add(batch, 0.7F, 0.99F);
   add(batch, 0.6F, 0.98F);
   cascade.score(batch);
-  EXPECT_FLOAT_EQ(static_cast<float>(*batch.probability(0)), 0.10F);
-  EXPECT_FLOAT_EQ(static_cast<float>(*batch.probability(1)), 0.12F);
+  EXPECT_FLOAT_EQ(static_cast<float>(batch.probability(0).value_or(-1)), 0.10F);
+  EXPECT_FLOAT_EQ(static_cast<float>(batch.probability(1).value_or(-1)), 0.12F);
   EXPECT_EQ(batch.probability(2), std::nullopt);
   EXPECT_EQ(batch.probability(3), std::nullopt);
 }
@@ -115,8 +115,8 @@ TEST(Cascade, MissingFeaturesAndBadModelsStillGiveProbabilities) {
   }
   cascade.score(batch);
   for (size_t i = 0; i < batch.size(); ++i) {
-    ASSERT_TRUE(batch.probability(i));
-    EXPECT_TRUE(*batch.probability(i) >= 0 && *batch.probability(i) <= 1);
+    const double probability = batch.probability(i).value_or(-1);
+    EXPECT_TRUE(probability >= 0 && probability <= 1);
   }
 }
 
@@ -177,8 +177,8 @@ TEST(ModelSet, EachArmHasItsModelsAndConstantsWhereThereAreNone) {
   add(batch, 0, 0);
   add(batch, 0, 0, kOne, Goal::kCpa);
   (*set)->of(Arm::kControl).score(batch);
-  EXPECT_FLOAT_EQ(static_cast<float>(*batch.probability(0)), 0.001F);
-  EXPECT_FLOAT_EQ(static_cast<float>(*batch.probability(1)), 0.0001F);
+  EXPECT_FLOAT_EQ(static_cast<float>(batch.probability(0).value_or(-1)), 0.001F);
+  EXPECT_FLOAT_EQ(static_cast<float>(batch.probability(1).value_or(-1)), 0.0001F);
   (*set)->of((*set)->arm_of("user")).score(batch);
   EXPECT_EQ(batch.probability(0), 0.5);
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,11 +17,11 @@ struct DocValue {
   enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kNumbers, kList, kObject };
 
   Kind kind = Kind::kNull;
-  double number = 0;            ///< Of kNumber; of kBool 0 or 1.
-  std::string text;             ///< Of kString.
-  std::vector<double> numbers;  ///< Of kNumbers: also Booleans as 0 and 1, null as NaN; and [].
-  std::vector<DocValue> items;  ///< Of kList: any other array.
-  std::vector<std::pair<std::string, DocValue>> members;  ///< Of kObject, names unlike.
+  double number = 0;               ///< Of kNumber; of kBool 0 or 1.
+  std::string text;                ///< Of kString.
+  std::vector<double> numbers;     ///< Of kNumbers: also Booleans as 0 and 1, null as NaN; and [].
+  std::vector<DocValue> items;     ///< Of kList, any other array; of kObject, by name.
+  std::vector<std::string> names;  ///< Of kObject: one an item, all unlike.
 
   /// The member of that name; null when there is none.
   [[nodiscard]] const DocValue* find(std::string_view name) const;

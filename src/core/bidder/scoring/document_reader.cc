@@ -34,8 +34,6 @@ std::string_view name_of(DocValue::Kind kind) {
   return "";
 }
 
-const DocValue kNothing;
-
 }  // namespace
 
 std::string DocumentReader::below(const std::string& path, std::string_view name) {
@@ -43,7 +41,8 @@ std::string DocumentReader::below(const std::string& path, std::string_view name
 }
 
 bool DocumentReader::fail(ModelErrc code, std::string what) {
-  if (!error_) {
+  if (!failed_) {
+    failed_ = true;
     error_ = ModelError{code, std::move(what)};
   }
   return false;
@@ -52,19 +51,19 @@ bool DocumentReader::fail(ModelErrc code, std::string what) {
 const DocValue& DocumentReader::need(const DocValue& of, std::string_view name,
                                      const std::string& path, DocValue::Kind kind) {
   if (!ok()) {
-    return kNothing;
+    return nothing_;
   }
   const DocValue* const found = of.find(name);
   if (found == nullptr) {
     fail(ModelErrc::kMissing, below(path, name) + ": missing");
-    return kNothing;
+    return nothing_;
   }
   const bool empty_list = kind == DocValue::Kind::kList &&
                           found->kind == DocValue::Kind::kNumbers && found->numbers.empty();
   if (found->kind != kind && !empty_list) {
     fail(ModelErrc::kMissing, below(path, name) + ": must be " + std::string(name_of(kind)) +
                                   ", is " + std::string(name_of(found->kind)));
-    return kNothing;
+    return nothing_;
   }
   return *found;
 }

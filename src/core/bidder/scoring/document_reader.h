@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +15,9 @@ namespace spillway::bidder {
 /// that readers of a format are lists of what it has. After an error every answer is empty.
 class DocumentReader {
  public:
-  [[nodiscard]] bool ok() const { return !error_; }
+  [[nodiscard]] bool ok() const { return !failed_; }
 
-  [[nodiscard]] const ModelError& error() const { return *error_; }
+  [[nodiscard]] const ModelError& error() const { return error_; }
 
   /// Remembers the error unless there is one already. False, always.
   bool fail(ModelErrc code, std::string what);
@@ -46,7 +45,9 @@ class DocumentReader {
   const DocValue& need(const DocValue& of, std::string_view name, const std::string& path,
                        DocValue::Kind kind);
 
-  std::optional<ModelError> error_;
+  DocValue nothing_;  ///< The answer after an error.
+  bool failed_ = false;
+  ModelError error_;
 };
 
 }  // namespace spillway::bidder

@@ -1,7 +1,6 @@
 #include "bidder/scoring/document.h"
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +11,6 @@
 #include "base/rng.h"
 #include "bidder/scoring/model_file.h"
 #include "bidder/scoring/trained_model_test.h"
-#include "bidder/scoring/xgboost_model.h"
 
 namespace spillway::bidder {
 namespace {

@@ -1,6 +1,5 @@
 #include "bidder/scoring/feature_rows.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -55,7 +54,8 @@ void set_when(FeatureRow& row, int64_t now_unix_s) {
   const int64_t second = ((now_unix_s % kDay) + kDay) % kDay;
   const int64_t day = (now_unix_s - second) / kDay;
   const int64_t weekday = (((day + 3) % 7) + 7) % 7;  // 1 January 1970 was a Thursday.
-  at(row, Feature::kHour) = static_cast<float>(second / 3600);
+  const int64_t hour = second / 3600;
+  at(row, Feature::kHour) = static_cast<float>(hour);
   at(row, Feature::kWeekday) = static_cast<float>(weekday);
   at(row, Feature::kWeekend) = flag(weekday >= 5);
 }

@@ -1,16 +1,21 @@
 #include "bidder/scoring/feature_rows.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/money.h"
+#include "base/time.h"
 #include "bidder/allocations_test.h"
 #include "bidder/catalog.h"
 #include "bidder/facts.h"
 #include "bidder/model.h"
+#include "bidder/pacing/grant.h"
 #include "bidder/pacing/local_grant.h"
 #include "bidder/pacing/pacer.h"
 #include "bidder/pricing.h"
@@ -18,7 +23,9 @@
 #include "bidder/scoring/cascade.h"
 #include "bidder/scoring/document.h"
 #include "bidder/scoring/features.h"
+#include "bidder/scoring/model.h"
 #include "bidder/scoring/trained_model_test.h"
+#include "bidder/scoring/tree_model.h"
 #include "bidder/scoring/xgboost_model.h"
 #include "bidder/small_catalog_test.h"
 

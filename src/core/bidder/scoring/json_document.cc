@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <simdjson.h>
 
@@ -78,7 +77,7 @@ bool Builder::build_array(dom::array from, DocValue& out) {
 bool Builder::build_object(dom::object from, DocValue& out) {
   out.kind = DocValue::Kind::kObject;
   for (const auto [name, value] : from) {
-    if (out.members.size() == kMaxDocMembers) {
+    if (out.names.size() == kMaxDocMembers) {
       error = "an object with more than 1024 members";
       return false;
     }
@@ -86,11 +85,10 @@ bool Builder::build_object(dom::object from, DocValue& out) {
       error = "member \"" + std::string(name) + "\" is there twice";
       return false;
     }
-    DocValue member;
-    if (!build(value, member)) {
+    out.names.emplace_back(name);
+    if (!build(value, out.items.emplace_back())) {
       return false;
     }
-    out.members.emplace_back(name, std::move(member));
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include "bidder/scoring/model_file.h"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
@@ -14,11 +15,13 @@
 #include "bidder/scoring/features.h"
 #include "bidder/scoring/model.h"
 #include "bidder/scoring/trained_model_test.h"
+#include "bidder/scoring/tree_model.h"
 
 namespace spillway::bidder {
 namespace {
 
-const std::vector<std::string> kSomeFeatures{"hour", "device_mobile", "floor_cpm", "segment_count"};
+constexpr std::array<std::string_view, 4> kSomeFeatures{"hour", "device_mobile", "floor_cpm",
+                                                        "segment_count"};
 
 std::string array_of(const float* values, size_t count) {
   std::string out = "[";
@@ -33,7 +36,7 @@ std::string file_of(const TrainedModel& trained, double off = 0) {
   const TrainedRows rows = random_rows(20, kSomeFeatures.size(), 0.2, 9);
   std::string out = R"({"format":"spillway-model-1","name":"ctr-1","kind":"xgboost","features":[)";
   for (const auto& name : kSomeFeatures) {
-    out += (out.back() == '[' ? "\"" : ",\"") + name + "\"";
+    out += (out.back() == '[' ? "\"" : ",\"") + std::string(name) + "\"";
   }
   out += R"(],"parity":{"tolerance":1e-5,"rows":[)";
   for (size_t i = 0; i < rows.count(); ++i) {
@@ -68,7 +71,7 @@ TEST(ModelFile, ColumnsAreFeaturesByNameWhateverTheirOrder) {
   FeatureRow row;
   row.fill(-1000);
   for (size_t i = 0; i < kSomeFeatures.size(); ++i) {
-    at(row, *feature_named(kSomeFeatures[i])) = columns.values[i];
+    at(row, feature_named(kSomeFeatures[i]).value_or(Feature{})) = columns.values[i];
   }
   const float* const rows[] = {row.data()};
   float answer = 0;
@@ -100,10 +103,10 @@ TEST(ModelFile, AModelWithoutVectorsDoesNotServe) {
 
 TEST(ModelFile, NamesThatAModelWasTrainedWithAreItsColumns) {
   TrainedModel::Shape shape = small();
-  shape.names = kSomeFeatures;
+  shape.names.assign(kSomeFeatures.begin(), kSomeFeatures.end());
   const auto read = read_model_file(TrainedModel(shape).save("json"));
   ASSERT_TRUE(read) << read.error().what;
-  EXPECT_EQ(read->features, kSomeFeatures);
+  EXPECT_EQ(read->features, shape.names);
 }
 
 TEST(ModelFile, EveryRefusalNamesItsReasonAndPlace) {

@@ -106,15 +106,15 @@ std::vector<std::string> validate(const ScoringSettings& settings) {
 
 std::vector<std::string> model_files(const ScoringSettings& settings) {
   std::vector<std::string> out;
-  for (const ArmSettings* arm : {&settings.control, &settings.test}) {
-    for (const GoalFiles* files : {&arm->click, &arm->action}) {
-      for (const std::string& name : {files->first, files->then}) {
-        if (!name.empty() && std::ranges::find(out, name) == out.end()) {
-          out.push_back(name);
-        }
-      }
-    }
+  for (const GoalFiles* files : {&settings.control.click, &settings.control.action,
+                                 &settings.test.click, &settings.test.action}) {
+    out.push_back(files->first);
+    out.push_back(files->then);
   }
+  std::ranges::sort(out);
+  const auto same = std::ranges::unique(out);
+  out.erase(same.begin(), same.end());
+  std::erase(out, "");
   return out;
 }
 

@@ -64,6 +64,7 @@ class TrainedModel {
     check(XGBoosterCreate(&matrix, 1, &booster_));
     if (!shape.names.empty()) {
       std::vector<const char*> names;
+      names.reserve(shape.names.size());
       for (const auto& name : shape.names) {
         names.push_back(name.c_str());
       }

@@ -143,12 +143,12 @@ void TreeModel::predict(std::span<const float* const> rows, std::span<float> out
   }
 }
 
-template <size_t lanes>
+template <size_t Lanes>
 void TreeModel::descend(const Tree& tree, const float* const* rows, float* sums) const {
   const Node* const root = nodes_.data() + tree.root;
-  std::array<uint32_t, lanes> at{};
+  std::array<uint32_t, Lanes> at{};
   for (uint32_t step = 0; step < tree.depth; ++step) {
-    for (size_t lane = 0; lane < lanes; ++lane) {
+    for (size_t lane = 0; lane < Lanes; ++lane) {
       const Node node = root[at[lane]];
       const float x = rows[lane][node.feature_and_default / 2U];
       // No branch: a missing value compares false both ways and goes by the default.
@@ -159,7 +159,7 @@ void TreeModel::descend(const Tree& tree, const float* const* rows, float* sums)
       at[lane] = node.left == 0 ? at[lane] : node.left + right;
     }
   }
-  for (size_t lane = 0; lane < lanes; ++lane) {
+  for (size_t lane = 0; lane < Lanes; ++lane) {
     sums[lane] += root[at[lane]].value;
   }
 }

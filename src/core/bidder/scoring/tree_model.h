@@ -90,8 +90,8 @@ class TreeModel {
     uint32_t depth;
   };
 
-  /// Adds what the tree says of `lanes` rows to their sums.
-  template <size_t lanes>
+  /// Adds what the tree says of `Lanes` rows to their sums.
+  template <size_t Lanes>
   void descend(const Tree& tree, const float* const* rows, float* sums) const;
 
   Link link_;

@@ -1,17 +1,16 @@
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
 #include "bidder/scoring/document.h"
 #include "bidder/scoring/trained_model_test.h"
+#include "bidder/scoring/tree_model.h"
 #include "bidder/scoring/xgboost_model.h"
 
 namespace spillway::bidder {
@@ -21,6 +20,7 @@ constexpr size_t kColumns = 13;
 
 std::vector<float> answers_of(const TreeModel& model, const TrainedRows& data) {
   std::vector<const float*> rows;
+  rows.reserve(data.count());
   for (size_t i = 0; i < data.count(); ++i) {
     rows.push_back(data.values.data() + i * data.columns);
   }

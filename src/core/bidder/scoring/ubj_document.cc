@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +93,7 @@ class Reader {
   bool read_header(Header& out);
   bool read_value(char marker, DocValue& out, size_t depth);
   bool read_array(DocValue& out, size_t depth);
-  bool read_numbers(const Header& header, DocValue& out);
+  bool read_numbers(char type, size_t count, DocValue& out);
   bool read_object(DocValue& out, size_t depth);
   bool append(DocValue&& item, DocValue& array);
 
@@ -195,10 +196,10 @@ bool Reader::append(DocValue&& item, DocValue& array) {
   return true;
 }
 
-bool Reader::read_numbers(const Header& header, DocValue& out) {
-  out.numbers.resize(*header.count);
+bool Reader::read_numbers(char type, size_t count, DocValue& out) {
+  out.numbers.resize(count);
   for (double& number : out.numbers) {
-    if (!read_number(header.type, number)) {
+    if (!read_number(type, number)) {
       return false;
     }
   }
@@ -215,7 +216,7 @@ bool Reader::read_array(DocValue& out, size_t depth) {
     return fail("a container of values without bytes");
   }
   if (header.type != 0 && kNumberMarkers.contains(header.type)) {
-    return read_numbers(header, out);
+    return read_numbers(header.type, header.count.value_or(0), out);
   }
   for (size_t i = 0; !header.count || i < *header.count; ++i) {
     char marker = header.type;
@@ -248,15 +249,15 @@ bool Reader::read_object(DocValue& out, size_t depth) {
     if (!read_text(name)) {
       return false;
     }
-    if (out.members.size() == kMaxDocMembers || out.find(name) != nullptr) {
+    if (out.names.size() == kMaxDocMembers || out.find(name) != nullptr) {
       return fail("too many members, or \"" + name + "\" is there twice,");
     }
     char marker = header.type;
-    DocValue member;
-    if ((marker == 0 && !take(marker)) || !read_value(marker, member, depth + 1)) {
+    out.names.push_back(std::move(name));
+    if ((marker == 0 && !take(marker)) ||
+        !read_value(marker, out.items.emplace_back(), depth + 1)) {
       return false;
     }
-    out.members.emplace_back(std::move(name), std::move(member));
   }
   return true;
 }
@@ -301,12 +302,8 @@ bool Reader::read_value(char marker, DocValue& out, size_t depth) {
 }  // namespace
 
 const DocValue* DocValue::find(std::string_view name) const {
-  for (const auto& [key, value] : members) {
-    if (key == name) {
-      return &value;
-    }
-  }
-  return nullptr;
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? nullptr : &items[static_cast<size_t>(found - names.begin())];
 }
 
 base::Result<DocValue, ModelError> read_ubj(std::string_view bytes) {

@@ -192,6 +192,9 @@ base::Result<XgboostModel, ModelError> read_xgboost(const DocValue& document,
                                              kind.substr(0, 40) + "\" is not served, gbtree is");
   }
   auto trees = read_head(reader, learner, learner_path);
+  if (!trees) {
+    return std::unexpected(reader.error());
+  }
   std::vector<std::string> names = reader.texts(learner, "feature_names", learner_path);
   const DocValue& model = reader.object(booster, "model", booster_path);
   const std::string model_path = DocumentReader::below(booster_path, "model");

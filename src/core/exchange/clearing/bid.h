@@ -87,6 +87,8 @@ enum class Warning : uint32_t {
   kExpiry = 1 << 15,
   kBapp = 1 << 16,
   kDsa = 1 << 17,
+  kAcat = 1 << 18,
+  kBtype = 1 << 19,
 };
 
 /// One answer read: what it is, and its bids in document order.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "exchange/clearing/bid.h"
@@ -210,20 +212,49 @@ Loss advertiser(const RuleInput& input, Bid& bid) {
   return blocked ? broken(mode, Warning::kBadv, Loss::kAdvertiser, bid) : Loss::kWon;
 }
 
-Loss category(const RuleInput& input, Bid& bid) {
-  constexpr int64_t kContentTaxonomy1 = 1;
+/// The taxonomy of the bid's categories, also as a number in quotes; nullopt when it is none.
+std::optional<int64_t> taxonomy(const RuleInput& input) {
+  const openrtb::Document& document = input.document;
+  const NodeId cattax = input.fields.cattax;
+  if (cattax == openrtb::kAbsent || document.is(cattax, Kind::kNull)) {
+    return kContentTaxonomy1;
+  }
+  const std::string_view text = document.raw_string(cattax);
+  if (int64_t number = 0; !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                    : std::nullopt;
+  }
+  return document.integer(cattax);
+}
+
+/// Whether one of the bid's categories is in a list of the request. Those of another taxonomy are
+/// not: the same code means something else there.
+bool has_category(const RuleInput& input, const std::vector<std::string>& listed) {
+  return taxonomy(input) == input.request.cattax &&
+         any_element(input.document, input.fields.cat, [&](NodeId cat) {
+           return category_listed(decoded(input, cat), listed, input.request.cattax);
+         });
+}
+
+Loss blocked_category(const RuleInput& input, Bid& bid) {
   const Check mode = input.dsp.checks.bcat;
   if (mode == Check::kSkip || input.request.bcat.empty()) {
     return Loss::kWon;
   }
-  const int64_t taxonomy = input.document.integer(input.fields.cattax).value_or(kContentTaxonomy1);
-  if (taxonomy != input.request.cattax) {
+  return has_category(input, input.request.bcat)
+             ? broken(mode, Warning::kBcat, Loss::kCategory, bid)
+             : Loss::kWon;
+}
+
+Loss allowed_category(const RuleInput& input, Bid& bid) {
+  const Check mode = input.dsp.checks.acat;
+  if (mode == Check::kSkip || input.request.acat.empty()) {
     return Loss::kWon;
   }
-  const bool blocked = any_element(input.document, input.fields.cat, [&](NodeId cat) {
-    return category_blocked(decoded(input, cat), input.request.bcat, taxonomy == kContentTaxonomy1);
-  });
-  return blocked ? broken(mode, Warning::kBcat, Loss::kCategory, bid) : Loss::kWon;
+  return has_category(input, input.request.acat)
+             ? Loss::kWon
+             : broken(mode, Warning::kAcat, Loss::kCategory, bid);
 }
 
 Loss attribute(const RuleInput& input, Bid& bid) {
@@ -239,23 +270,24 @@ Loss attribute(const RuleInput& input, Bid& bid) {
   return blocked ? broken(mode, Warning::kBattr, Loss::kAttribute, bid) : Loss::kWon;
 }
 
-/// The first reason of `kRules`, asked in their order.
-template <Loss (*... kRules)(const RuleInput&, Bid&)>
+/// The first reason of `Rules`, asked in their order.
+template <Loss (*... Rules)(const RuleInput&, Bid&)>
 Loss first_against(const RuleInput& input, Bid& bid) {
   Loss loss = Loss::kWon;
-  (void)(((loss = kRules(input, bid)) == Loss::kWon) && ...);
+  (void)(((loss = Rules(input, bid)) == Loss::kWon) && ...);
   return loss;
 }
 
 }  // namespace
 
 Loss judge(const RuleInput& input, Bid& bid) {
-  Loss loss = first_against<identity, seat, price, currency, floor, markup, crid, deal, deal_terms,
-                            media, size, secure, advertiser, category, attribute>(input, bid);
+  Loss loss =
+      first_against<identity, seat, price, currency, floor, markup, crid, deal, deal_terms, media,
+                    size, secure, advertiser, blocked_category, allowed_category, attribute>(input,
+                                                                                             bid);
   if (loss == Loss::kWon && input.formats != nullptr) {
-    loss =
-        first_against<timed_media, native_assets, language, expiry, advertised_app, transparency>(
-            input, bid);
+    loss = first_against<timed_media, native_assets, ad_type, language, expiry, advertised_app,
+                         transparency>(input, bid);
   }
   return loss;
 }

@@ -281,6 +281,41 @@ TEST(BidRulesTest, ABlockedCategoryIsRefusedWithItsChildrenInItsOwnTaxonomyOnly)
   EXPECT_EQ(scene.loss(R"("cat":["25-3"],"cattax":6)"), Loss::kWon);
 }
 
+TEST(BidRulesTest, CategoriesOfAnotherTaxonomyNeverMatch) {
+  Scene scene;
+  scene.request.cattax = 7;
+  scene.request.bcat = {"IAB25", "53"};
+  EXPECT_EQ(scene.loss(R"("cat":["IAB25"])"), Loss::kWon) << "absent is taxonomy 1";
+  EXPECT_EQ(scene.loss(R"("cat":["IAB25"],"cattax":null)"), Loss::kWon);
+  for (const std::string_view other :
+       {"1", "2", "6", "70", "7.5", "true", "\"x\"", "\"7x\"", "[7]"}) {
+    EXPECT_EQ(scene.loss(R"("cat":["53"],"cattax":)" + std::string(other)), Loss::kWon) << other;
+  }
+  EXPECT_EQ(scene.loss(R"("cat":["53"],"cattax":7)"), Loss::kCategory);
+  EXPECT_EQ(scene.loss(R"("cat":["53"],"cattax":"7")"), Loss::kCategory) << "quotes hide nothing";
+  scene.request.cattax = 1;
+  EXPECT_EQ(scene.loss(R"("cat":["IAB25-3"],"cattax":"?")"), Loss::kWon);
+}
+
+TEST(BidRulesTest, WhereCategoriesAreAllowedABidNeedsOneOfThem) {
+  Scene scene;
+  scene.request.acat = {"IAB1", "IAB2-3"};
+  EXPECT_EQ(scene.loss(R"("cat":["IAB7","IAB1-4"])"), Loss::kWon) << "a child of an allowed one";
+  EXPECT_EQ(scene.loss(R"("cat":"IAB2-3")"), Loss::kWon);
+  for (const std::string_view members :
+       {"", R"("cat":[])", R"("cat":["IAB2"])", R"("cat":["IAB10"])", R"("cat":[7,null])",
+        R"("cat":["IAB1"],"cattax":2)", R"("cat":["IAB1"],"cattax":"one")"}) {
+    EXPECT_EQ(scene.loss(members), Loss::kCategory) << members;
+  }
+  scene.request.bcat = {"IAB1-4"};
+  EXPECT_EQ(scene.loss(R"("cat":["IAB1-4"])"), Loss::kCategory) << "a request with both: both hold";
+  scene.request.bcat.clear();
+  scene.dsp.checks.acat = Check::kWarn;
+  EXPECT_TRUE(warned(scene.bid(""), Warning::kAcat));
+  scene.dsp.checks.acat = Check::kSkip;
+  EXPECT_EQ(scene.bid("").warnings, 0U);
+}
+
 TEST(BidRulesTest, ABlockedAttributeIsRefused) {
   Scene scene;
   scene.imp().battr = {3, 8};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,9 +80,10 @@ bool domain_listed(std::string_view domain, const std::vector<std::string>& list
       listed, [bare](const std::string& parent) { return is_or_is_under(bare, parent); });
 }
 
-bool category_blocked(std::string_view category, const std::vector<std::string>& blocked,
-                      bool ancestors) {
-  return std::ranges::any_of(blocked, [&](const std::string& parent) {
+bool category_listed(std::string_view category, const std::vector<std::string>& listed,
+                     int64_t taxonomy) {
+  const bool ancestors = taxonomy == kContentTaxonomy1;
+  return std::ranges::any_of(listed, [&](const std::string& parent) {
     const size_t size = parent.size();
     if (size == 0 || category.size() < size) {
       return false;

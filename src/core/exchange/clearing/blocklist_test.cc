@@ -1,5 +1,6 @@
 #include "exchange/clearing/blocklist.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,17 @@ TEST(BlocklistTest, ADomainIsBlockedWithAllThatIsUnderIt) {
 }
 
 TEST(BlocklistTest, ACategoryIsBlockedByItselfOrByItsParent) {
-  EXPECT_TRUE(category_blocked("IAB25-3", {"IAB1", "IAB25"}, true));
-  EXPECT_TRUE(category_blocked("iab25", {"IAB25"}, true));
-  EXPECT_FALSE(category_blocked("IAB25-3", {"IAB25"}, false));
-  EXPECT_FALSE(category_blocked("IAB250", {"IAB25"}, true));
-  EXPECT_FALSE(category_blocked("IAB25", {"IAB25-3"}, true)) << "a child does not block its parent";
-  EXPECT_FALSE(category_blocked("IAB25", {""}, true));
+  EXPECT_TRUE(category_listed("IAB25-3", {"IAB1", "IAB25"}, kContentTaxonomy1));
+  EXPECT_TRUE(category_listed("iab25", {"IAB25"}, kContentTaxonomy1));
+  for (const int64_t taxonomy : {2, 3, 4, 5, 6, 7, 8, 9, 500}) {
+    EXPECT_TRUE(category_listed("jlbcu7", {"1", "JLBCU7"}, taxonomy)) << taxonomy;
+    EXPECT_FALSE(category_listed("IAB25-3", {"IAB25"}, taxonomy)) << taxonomy;
+    EXPECT_FALSE(category_listed("53", {"5"}, taxonomy)) << taxonomy;
+  }
+  EXPECT_FALSE(category_listed("IAB250", {"IAB25"}, kContentTaxonomy1));
+  EXPECT_FALSE(category_listed("IAB25", {"IAB25-3"}, kContentTaxonomy1))
+      << "a child does not block its parent";
+  EXPECT_FALSE(category_listed("IAB25", {""}, kContentTaxonomy1));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "exchange/clearing/banner_types.h"
 #include "exchange/clearing/bid.h"
 #include "exchange/clearing/bid_rules.h"
 #include "exchange/clearing/formats.h"
@@ -199,6 +200,22 @@ Loss native_assets(const RuleInput& input, Bid& bid) {
   return input.formats->native_fits(decoded(input, input.fields.adm), asked)
              ? Loss::kWon
              : broken(mode, Warning::kNative, Loss::kFormat, bid);
+}
+
+Loss ad_type(const RuleInput& input, Bid& bid) {
+  const Check mode = input.dsp.checks.btype;
+  const Document& asked = input.formats->document();
+  const NodeId list = bid.media == MediaType::kBanner
+                          ? asked.find(asked_media(input, bid), Key::btype)
+                          : openrtb::kAbsent;
+  if (mode == Check::kSkip || asked.first_child(list) == openrtb::kAbsent) {
+    return Loss::kWon;
+  }
+  const BannerTypes types = banner_types(decoded(input, input.fields.adm));
+  const bool is_blocked = std::ranges::any_of(kBannerTypes, [&](BannerType type) {
+    return types.has(type) && lists(asked, list, static_cast<int64_t>(type));
+  });
+  return is_blocked ? broken(mode, Warning::kBtype, Loss::kAdType, bid) : Loss::kWon;
 }
 
 /// A language compares by its main part: "en-US" is "en".

@@ -192,6 +192,27 @@ TEST(FormatRulesTest, NativeMarkupMustGiveTheRequiredAssetsAsTheyWereAsked) {
   EXPECT_TRUE(warned(scene.bid(adm("no json")), Warning::kNative));
 }
 
+TEST(FormatRulesTest, ABannerOfABlockedTypeIsRefusedWhereItsMarkupTells) {
+  Scene scene;
+  const std::string script = adm("<script>show()</script>");
+  const std::string hidden = adm("\\u003cscript>show()</script>");
+  ask(scene, R"("banner":{"btype":[1,3]})");
+  EXPECT_EQ(scene.loss(script), Loss::kAdType);
+  EXPECT_EQ(scene.loss(hidden), Loss::kAdType);
+  EXPECT_EQ(scene.loss(adm("<b>text</b>")), Loss::kAdType);
+  EXPECT_EQ(scene.loss(adm("<img src=https://a.example/a.png>")), Loss::kWon);
+  EXPECT_EQ(scene.loss(adm("no markup")), Loss::kWon);
+  scene.dsp.checks.btype = Check::kWarn;
+  EXPECT_TRUE(warned(scene.bid(script), Warning::kBtype));
+  scene.dsp.checks.btype = Check::kEnforce;
+  ask(scene, R"("banner":{"btype":[]})");
+  EXPECT_EQ(scene.loss(script), Loss::kWon);
+  ask(scene, R"("banner":{"btype":[4]},"video":{"mimes":["video/mp4"]})");
+  EXPECT_EQ(scene.loss(adm("<iframe></iframe>")), Loss::kAdType);
+  EXPECT_EQ(scene.loss(adm("<VAST version='3.0'><iframe></VAST>") + R"(,"mtype":2)"), Loss::kWon)
+      << "only banners have such types";
+}
+
 TEST(FormatRulesTest, ALanguageComparesByItsMainPartAndSilenceIsTaken) {
   Scene scene;
   scene.dsp.checks.language = Check::kEnforce;

@@ -5,9 +5,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include <emmintrin.h>
+
+#include "exchange/clearing/json_strings.h"
 
 namespace spillway::exchange::clearing {
 
@@ -320,13 +323,48 @@ bool may_mention_http(std::string_view raw) {
   return step(last) || raw.substr(raw.size() - kColonAt).contains("\\u");
 }
 
+namespace {
+
+/// Members of native markup that nothing is loaded from: where people are led, and text shown.
+bool is_not_loaded(const JsonString& text) {
+  if (text.object == "link") {
+    return text.key == "url" || text.key == "fallback";
+  }
+  return text.key == "privacy" || (text.object == "title" && text.key == "text") ||
+         (text.object == "data" && text.key == "value");
+}
+
+bool json_insecure(std::string_view json) {
+  JsonStrings strings(json);
+  JsonString text;
+  std::string decoded;
+  JsonWalk walk = JsonWalk::kFound;
+  while ((walk = strings.next(text)) == JsonWalk::kFound) {
+    if (is_not_loaded(text) || !may_mention_http(text.raw)) {
+      continue;
+    }
+    unescape_json(text.raw, decoded);
+    const std::string_view value = trimmed_front(decoded);
+    // Markup within: a tracker's script, a video's VAST.
+    if (begins_with_http(value) || (value.contains('<') && loads_insecurely(value))) {
+      return true;
+    }
+  }
+  return walk == JsonWalk::kBroken && literal_insecure(json);
+}
+
+}  // namespace
+
 bool loads_insecurely(std::string_view markup) {
+  const std::string_view text = trimmed_front(markup);
+  if (text.starts_with('{') || text.starts_with('[')) {
+    return may_mention_http(text) && json_insecure(text);  // escapes may hide it
+  }
   if (find_http(markup) == kNone) {
     return false;
   }
-  const std::string_view text = trimmed_front(markup);
   const bool is_xml = sniff(text) == MarkupKind::kVast || begins_with(text, "<?xml");
-  if (text.find('<') == kNone || text.starts_with('{') || text.starts_with('[')) {
+  if (text.find('<') == kNone) {
     return literal_insecure(text) || begins_with_http(text);
   }
   return Scanner(text, is_xml).insecure();

@@ -18,7 +18,9 @@ enum class MarkupKind { kUnknown, kHtml, kVast, kNative };
 ///   url(...) and @import in style, a string literal in script; not the href of <a> and <area>,
 ///   which is followed by people only.
 /// - VAST and other XML: an element whose text or CDATA begins with an http URL; not ClickThrough.
-/// - anything else (native JSON, bare script): a string literal that begins with one.
+/// - JSON, native's: a string value that begins with one, or is markup that loads one; not where a
+///   click leads (link.url, link.fallback, privacy), nor the text of titles and data.
+/// - anything else (bare script): a string literal that begins with one.
 ///
 /// Not found wanting: text, comments, DOCTYPE, namespace declarations, URLs inside a query, names
 /// under http://www.w3.org/, "http://" without a host after it. Not seen: URLs put together by

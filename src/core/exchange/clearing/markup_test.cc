@@ -46,6 +46,15 @@ TEST(MarkupTest, ResourcesOverPlainHttpAreFoundWhereverTheyAreLoadedFrom) {
            "<VAST><MediaFile type='video/mp4'> http://a/v.mp4 </MediaFile></VAST>",
            "<VAST><HTMLResource><![CDATA[<img src='http://a/i'>]]></HTMLResource></VAST>",
            "{\"native\":{\"assets\":[{\"img\":{\"url\":\"http://a/i\"}}]}}",
+           R"({"assets":[{"id":1,"link":{"url":"http://c"},"img":{"url":"http://a/i"}}]})",
+           R"({"native":{"link":{"url":"https://c","clicktrackers":["http://t"]}}})",
+           R"({"assets":[],"imptrackers":["https://t","http:\/\/t"]})",
+           R"({"assets":[],"eventtrackers":[{"event":1,"method":1,"url":"http://t"}]})",
+           R"({"assets":[],"jstracker":"<script src=\"http://t/t.js\"></script>"})",
+           R"({"assets":[{"video":{"vasttag":"<VAST><MediaFile>http://a/v</MediaFile></VAST>"}}]})",
+           R"({"assetsurl":"\u0068ttp://a"})",
+           R"({"link":"http://no.link.object"})",
+           R"({"assets":[{"img":{"url":"http://a/i"}})",
            "http://a/i",
            "<img src='http://www.w3.org.evil.example/i'>",
            "<img src='https://a/'><iframe src='http://b/'>",
@@ -55,26 +64,32 @@ TEST(MarkupTest, ResourcesOverPlainHttpAreFoundWhereverTheyAreLoadedFrom) {
 }
 
 TEST(MarkupTest, PlainHttpThatLoadsNothingPasses) {
-  for (const std::string_view markup : {
-           "",
-           "<img src='https://a/i'>",
-           "<svg xmlns='http://www.w3.org/2000/svg'></svg>",
-           "<x xmlns:v=\"http://other.example/ns\"></x>",
-           "<!DOCTYPE html PUBLIC \"-//W3C//DTD\" \"http://www.w3.org/TR/xhtml1.dtd\"><html>",
-           "<p>see http://a for more</p>",
-           "<!-- from http://a/ --><img src=https://a>",
-           "<a href='http://landing.example'>go</a>",
-           "<img alt='see http://a' src='https://a/i'>",
-           "<img src='https://a/r?u=http://b/i'>",
-           "<img src='https://a/r?u=http%3A%2F%2Fb'>",
-           "<script>p = ('https:' == location.protocol ? 'https://' : 'http://') + h</script>",
-           "<script>e = d.createElementNS('http://www.w3.org/2000/svg', 'g')</script>",
-           "<VAST xmlns='http://iab.example'><ClickThrough><![CDATA[http://a]]></ClickThrough>",
-           "<VAST><AdTitle>about http://a</AdTitle></VAST>",
-           "{\"native\":{\"title\":\"see http://a\"}}",
-           "http:",
-           "http://",
-       }) {
+  for (
+      const std::string_view markup : {
+          "",
+          "<img src='https://a/i'>",
+          "<svg xmlns='http://www.w3.org/2000/svg'></svg>",
+          "<x xmlns:v=\"http://other.example/ns\"></x>",
+          "<!DOCTYPE html PUBLIC \"-//W3C//DTD\" \"http://www.w3.org/TR/xhtml1.dtd\"><html>",
+          "<p>see http://a for more</p>",
+          "<!-- from http://a/ --><img src=https://a>",
+          "<a href='http://landing.example'>go</a>",
+          "<img alt='see http://a' src='https://a/i'>",
+          "<img src='https://a/r?u=http://b/i'>",
+          "<img src='https://a/r?u=http%3A%2F%2Fb'>",
+          "<script>p = ('https:' == location.protocol ? 'https://' : 'http://') + h</script>",
+          "<script>e = d.createElementNS('http://www.w3.org/2000/svg', 'g')</script>",
+          "<VAST xmlns='http://iab.example'><ClickThrough><![CDATA[http://a]]></ClickThrough>",
+          "<VAST><AdTitle>about http://a</AdTitle></VAST>",
+          "{\"native\":{\"title\":\"see http://a\"}}",
+          R"({"native":{"link":{"url":"http://c","fallback":"http:\/\/c"},"assets":[]}})",
+          R"({"assets":[{"link":{"url":"http://c"},"img":{"url":"https://a/i"}}]})",
+          R"({"assets":[{"data":{"value":"http://shown"}},{"title":{"text":"http://shown"}}]})",
+          R"({"assets":[],"privacy":"http://p","imptrackers":["https://t?u=http://x"]})",
+          R"({"assets":[{"video":{"vasttag":"<VAST><ClickThrough>http://c</ClickThrough></VAST>"}}]})",
+          "http:",
+          "http://",
+      }) {
     EXPECT_FALSE(loads_insecurely(markup)) << markup;
   }
 }

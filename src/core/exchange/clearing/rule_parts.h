@@ -24,6 +24,7 @@ namespace spillway::exchange::clearing {
 /// The rules of format_rules.cc, the same way. They want the media type, and RuleInput::formats.
 [[nodiscard]] openrtb::Loss timed_media(const RuleInput& input, Bid& bid);
 [[nodiscard]] openrtb::Loss native_assets(const RuleInput& input, Bid& bid);
+[[nodiscard]] openrtb::Loss ad_type(const RuleInput& input, Bid& bid);
 [[nodiscard]] openrtb::Loss language(const RuleInput& input, Bid& bid);
 [[nodiscard]] openrtb::Loss expiry(const RuleInput& input, Bid& bid);
 [[nodiscard]] openrtb::Loss advertised_app(const RuleInput& input, Bid& bid);
