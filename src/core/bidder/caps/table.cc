@@ -152,9 +152,9 @@ struct alignas(64) CapTable::Stripe {
     return hash;
   }
 
-  static const CapKey& key_of(const CapKey& key) { return key; }
+  static CapKey key_of(const CapKey& key) { return key; }
 
-  static const CapKey& key_of(const CapLimit& limit) { return limit.key; }
+  static CapKey key_of(const CapLimit& limit) { return limit.key; }
 
   base::SpinLock lock;
   uint32_t slice = 0;
