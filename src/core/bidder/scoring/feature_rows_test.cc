@@ -129,7 +129,8 @@ TEST(Allocations, ScoringPricingAndPacingMakeNone) {
     rows.begin_imp(said.facts.imps()[0]);
     for (uint32_t item = 0; item < 40; ++item) {
       const Campaign& campaign = catalog.campaign_of(catalog.items()[item]);
-      FeatureRow* const row = batch.add(campaign.goal, *expected_value(terms_of(campaign), 1));
+      FeatureRow* const row =
+          batch.add(campaign.goal, expected_value(terms_of(campaign), 1).value_or(base::Cpm{}));
       rows.fill(catalog, {.item = item, .creative = item, .deal = Candidate::kNoDeal}, *row);
     }
     cascade.score(batch);

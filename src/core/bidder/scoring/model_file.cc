@@ -215,7 +215,7 @@ base::Result<ModelFile, ModelError> read_model_file(std::string_view bytes) {
   file.features = reader.texts(*root, "features", "");
   auto any = read_any(reader, *root, file.features.size());
   file.parity = read_parity(reader, *root, file.features.size());
-  if (!reader.ok()) {
+  if (!any || !reader.ok()) {
     return std::unexpected(reader.error());
   }
   file.model = Model(file.name, std::move(*any));
