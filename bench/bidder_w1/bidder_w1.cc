@@ -15,14 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include <time.h>
-
 #include "bidder/catalog.h"
 #include "bidder/facts.h"
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
 #include "bidder/model.h"
 #include "bidder/retrieval.h"
+#include "bidder_w1/cpu_time.h"
 #include "bidder_w1/old_rules.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
@@ -157,12 +156,6 @@ Figures our_figures(const Catalog& catalog, const std::vector<Asked>& corpus) {
   out.eligible_an_imp = static_cast<double>(eligible) / 2 / requests;
   out.pairs_a_request = static_cast<double>(pairs) / requests;
   return out;
-}
-
-double cpu_us() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
 /// CPU time a request of `work` over the corpus: the least of the rounds, so that what else runs
