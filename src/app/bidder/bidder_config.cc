@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +19,14 @@
 #include "app/config/server_config.h"
 #include "app/config/shedding_config.h"
 #include "app/config/url.h"
+#include "base/rates.h"
+#include "bidder/caps/cache.h"
+#include "bidder/caps/segments.h"
+#include "bidder/notice.h"
+#include "bidder/pacing/local_grant.h"
+#include "bidder/pacing/pacer.h"
+#include "bidder/pipeline.h"
+#include "bidder/scoring/model_set.h"
 #include "bidder/stages.h"
 #include "openrtb/consent/privacy.h"
 

@@ -25,6 +25,7 @@ class FlightOwner {
 };
 
 /// One request between its reading and its answer. Reused; one thread.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): never deleted through a base.
 class Flight final : public net::Timer {
  public:
   Flight(FlightOwner& owner, uint32_t slot, WorkerStats& stats)

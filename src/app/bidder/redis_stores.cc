@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "adapters/redis_caps.h"
 #include "app/bidder/stores.h"
@@ -16,24 +15,23 @@
 #include "bidder/caps/segments.h"
 #include "bidder/caps/user.h"
 #include "bidder/caps/window.h"
+#include "net/reactor.h"
 
 namespace spillway::app::bidding {
 
 using bidder::caps::CapCounts;
 
 RedisStores::RedisStores(net::Reactor& reactor, const RedisConfig& config,
-                         const bidder::caps::SegmentCacheSettings& segments,
-                         resilience::Guard& guard, uint32_t worker, uint64_t seed,
-                         bidder::caps::CapCache* cache, StoreListener& listener)
-    : reactor_(reactor),
-      cache_(cache),
+                         const bidder::caps::SegmentCacheSettings& segments, const Place& place,
+                         StoreListener& listener)
+    : cache_(place.cache),
       listener_(listener),
-      client_(reactor, config.server, guard, worker, seed) {
+      client_(reactor, config.server, place.guard, place.worker, place.seed) {
   if (config.keeps_caps) {
-    caps_.emplace(reactor, client_, config.caps, seed + 1);
+    caps_ = std::make_unique<adapters::RedisCaps>(reactor, client_, config.caps, place.seed + 1);
   }
   if (config.keeps_segments) {
-    segments_.emplace(reactor, client_, segments);
+    segments_ = std::make_unique<adapters::RedisSegments>(reactor, client_, segments);
   }
 }
 
@@ -104,7 +102,7 @@ void RedisStores::on_segments(uint64_t tag, const bidder::caps::Segments& segmen
 }
 
 void RedisStores::publish() {
-  if (!segments_) {
+  if (segments_ == nullptr) {
     return;
   }
   const auto& c = segments_->counters();
@@ -116,7 +114,7 @@ void RedisStores::publish() {
 }
 
 void RedisStores::cancel(uint64_t tag) {
-  if (segments_) {
+  if (segments_ != nullptr) {
     segments_->cancel(tag, *this);
   }
   Reading& reading = reading_of(tag);

@@ -38,18 +38,25 @@ class RedisStores final : public Stores,
                           private adapters::CapListener,
                           private adapters::SegmentListener {
  public:
-  /// `cache`: null for none. All outlive it.
+  /// Where it stands among the workers, and what it shares with them.
+  struct Place {
+    resilience::Guard& guard;
+    uint32_t worker = 0;
+    uint64_t seed = 0;
+    bidder::caps::CapCache* cache = nullptr;  ///< Null: none.
+  };
+
+  /// All outlive it.
   RedisStores(net::Reactor& reactor, const RedisConfig& config,
-              const bidder::caps::SegmentCacheSettings& segments, resilience::Guard& guard,
-              uint32_t worker, uint64_t seed, bidder::caps::CapCache* cache,
+              const bidder::caps::SegmentCacheSettings& segments, const Place& place,
               StoreListener& listener);
 
   /// On the worker's thread, before anything is asked.
   void start() override { client_.start(); }
 
-  [[nodiscard]] bool has_segments() const override { return segments_.has_value(); }
+  [[nodiscard]] bool has_segments() const override { return segments_ != nullptr; }
 
-  [[nodiscard]] bool has_counts() const override { return caps_.has_value(); }
+  [[nodiscard]] bool has_counts() const override { return caps_ != nullptr; }
 
   std::optional<bidder::caps::Segments> segments(const bidder::caps::UserHash& user,
                                                  base::Instant until, uint64_t tag) override;
@@ -63,7 +70,7 @@ class RedisStores final : public Stores,
   void set_shed_level(uint8_t level) override { client_.set_shed_level(level); }
 
   [[nodiscard]] size_t waiting() const override {
-    return caps_ ? static_cast<size_t>(caps_->counters().wins_waiting.value()) : 0;
+    return caps_ != nullptr ? static_cast<size_t>(caps_->counters().wins_waiting.value()) : 0;
   }
 
   [[nodiscard]] const adapters::RedisCounters& client_counters() const {
@@ -71,7 +78,7 @@ class RedisStores final : public Stores,
   }
 
   [[nodiscard]] const adapters::RedisCapsCounters* caps_counters() const {
-    return caps_ ? &caps_->counters() : nullptr;
+    return caps_ != nullptr ? &caps_->counters() : nullptr;
   }
 
   /// Names of what the cache of segments counts, as label values.
@@ -102,12 +109,11 @@ class RedisStores final : public Stores,
                  std::optional<std::span<const bidder::caps::CapCounts>> counts) override;
   void on_segments(uint64_t tag, const bidder::caps::Segments& segments) override;
 
-  net::Reactor& reactor_;
   bidder::caps::CapCache* cache_;
   StoreListener& listener_;
   adapters::RedisClient client_;
-  std::optional<adapters::RedisCaps> caps_;
-  std::optional<adapters::RedisSegments> segments_;
+  std::unique_ptr<adapters::RedisCaps> caps_;          ///< Null: not kept there.
+  std::unique_ptr<adapters::RedisSegments> segments_;  ///< The same.
   std::vector<std::unique_ptr<Reading>> readings_;
   std::array<base::Counter, kSegmentEvents.size()> segment_events_;
 };

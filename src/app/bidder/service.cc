@@ -1,6 +1,5 @@
 #include "app/bidder/service.h"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -24,14 +23,20 @@
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
 #include "app/bidder/metrics.h"
+#include "app/bidder/redis_stores.h"
 #include "app/bidder/worker.h"
 #include "app/config/config_file.h"
 #include "app/serving/listeners.h"
 #include "app/serving/wall_clock.h"
 #include "base/time.h"
+#include "bidder/facts.h"
+#include "bidder/model.h"
 #include "bidder/notice.h"
+#include "bidder/scoring/model_file.h"
 #include "bidder/scoring/model_set.h"
+#include "bidder/stages.h"
 #include "bidder/time_zone.h"
+#include "net/http.h"
 #include "net/server.h"
 #include "net/signals.h"
 #include "net/tls.h"
@@ -129,8 +134,12 @@ void Service::make_stores() {
   auto& guard = registry_.at("redis", config_->redis->guard, clock_.now());
   for (uint32_t i = 0; i < workers_.size(); ++i) {
     auto stores = std::make_unique<RedisStores>(
-        workers_[i]->reactor(), *config_->redis, config_->segments, guard, i, random_number(),
-        shared_.cap_cache ? &*shared_.cap_cache : nullptr, *workers_[i]);
+        workers_[i]->reactor(), *config_->redis, config_->segments,
+        RedisStores::Place{.guard = guard,
+                           .worker = i,
+                           .seed = random_number(),
+                           .cache = shared_.cap_cache ? &*shared_.cap_cache : nullptr},
+        *workers_[i]);
     redis_.push_back(stores.get());
     workers_[i]->use(std::move(stores));
   }

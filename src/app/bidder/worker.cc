@@ -19,18 +19,19 @@
 #include "app/serving/wall_clock.h"
 #include "base/hash.h"
 #include "base/time.h"
+#include "bidder/caps/segments.h"
+#include "bidder/caps/window.h"
 #include "bidder/pipeline.h"
 #include "bidder/stages.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "openrtb/validate.h"
 #include "resilience/shedder.h"
 
 namespace spillway::app::bidding {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr base::Duration kBeat = 250ms;
+constexpr base::Duration kBeat = std::chrono::milliseconds(250);
 
 size_t most_candidates(const BidderConfig& config) {
   return config.pipeline.request.imps_kept * config.pipeline.candidates;

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "app/bidder/answers.h"
 #include "app/bidder/deployment.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -45,10 +46,10 @@ std::vector<Totals> read(std::string_view page) {
     const size_t end = page.find('\n');
     const std::string_view line = page.substr(0, end);
     page.remove_prefix(end == std::string_view::npos ? page.size() : end + 1);
-    const bool is_sum = line.find(kSum) != std::string_view::npos;
+    const bool is_sum = line.contains(kSum);
     const size_t label = line.find(kLabel);
     const size_t space = line.rfind(' ');
-    if ((!is_sum && line.find(kCount) == std::string_view::npos) || line.starts_with('#') ||
+    if ((!is_sum && !line.contains(kCount)) || line.starts_with('#') ||
         label == std::string_view::npos || space == std::string_view::npos) {
       continue;
     }

@@ -40,6 +40,9 @@ void Pipeline::list_limits(Contender& contender) {
   append_limits(catalog, catalog.items()[contender.candidate.item].campaign,
                 catalog.creatives()[contender.candidate.creative].id, start_.unix_s, limits_);
   contender.limit_count = static_cast<uint32_t>(limits_.size()) - contender.limits;
+  if (!user_ || !world_.asks_caps) {
+    return;  // nobody will be asked
+  }
   for (const auto& limit : limits_of(contender)) {
     const auto same = [&](const caps::CapKey& key) { return key.same_counter(limit.key); };
     const auto found = std::ranges::find_if(keys_, same);
