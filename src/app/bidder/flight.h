@@ -13,6 +13,7 @@
 
 namespace spillway::app::bidding {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, never deleted through a base
 class Flight;
 
 /// Whom a Flight tells that its question has waited long enough.
@@ -25,7 +26,6 @@ class FlightOwner {
 };
 
 /// One request between its reading and its answer. Reused; one thread.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): never deleted through a base.
 class Flight final : public net::Timer {
  public:
   Flight(FlightOwner& owner, uint32_t slot, WorkerStats& stats)

@@ -11,6 +11,8 @@
 #include "app/bidder/stats.h"
 #include "app/serving/server_metrics.h"
 #include "base/histogram.h"
+#include "bidder/catalog.h"
+#include "bidder/creative_fit.h"
 #include "bidder/notice.h"
 #include "bidder/pacing/grant.h"
 #include "bidder/scoring/ab_split.h"

@@ -1,7 +1,5 @@
 #include "app/bidder/redis_section.h"
 
-#include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

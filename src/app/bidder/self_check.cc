@@ -1,10 +1,11 @@
 #include "app/bidder/self_check.h"
 
-#include <cstddef>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "app/bidder/bidder_config.h"
 #include "app/bidder/deployment.h"
 #include "base/time.h"
 #include "bidder/pacing/pacer.h"

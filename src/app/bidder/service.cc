@@ -1,6 +1,5 @@
 #include "app/bidder/service.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,5 @@
 // The reloads of a Service, and its end.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
