@@ -144,7 +144,7 @@ void expect_whole(const Balance& balance) {
 // Bids, a tenth of which win at their price; some are dropped on the way.
 void bid_and_settle(Bench& bench, uint64_t thread) {
   base::Rng rng(thread);
-  for (uint64_t i = 0; i < 50'000; ++i) {
+  for (uint64_t i = 0; i < 10'000; ++i) {
     const uint64_t key = thread << 32 | i;
     const Money amount{1 + static_cast<int64_t>(rng.below(50))};
     auto held = bench.grant.try_reserve(kCampaign, amount, at(kNoon));
@@ -161,7 +161,7 @@ void bid_and_settle(Bench& bench, uint64_t thread) {
 }
 
 TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
-  constexpr int64_t kDaily = 100'000;
+  constexpr int64_t kDaily = 40'000;
   Bench bench(kDaily);
   run_threads(4, [&bench](uint64_t thread) { bid_and_settle(bench, thread); });
   const Balance balance = bench.today();
@@ -175,7 +175,7 @@ TEST(LocalGrant, WorkersTogetherNeverSpendMoreThanTheBudget) {
 int64_t bid_on_all(LocalGrant& grant, uint64_t thread) {
   base::Rng rng(thread);
   int64_t paid = 0;
-  for (uint64_t i = 0; i < 30'000; ++i) {
+  for (uint64_t i = 0; i < 10'000; ++i) {
     const uint64_t key = thread << 32 | i;
     const auto campaign = static_cast<int64_t>(1 + rng.below(8));
     auto held = grant.try_reserve(campaign, {10}, at(kNoon));
@@ -188,7 +188,7 @@ int64_t bid_on_all(LocalGrant& grant, uint64_t thread) {
 
 // Half of the campaigns leave and come back, over and over, while bids expire.
 void refresh_and_expire(LocalGrant& grant, std::span<const CampaignBudget> budgets) {
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(grant.refresh(budgets.first(4), kNoon), 0U);
     EXPECT_EQ(grant.refresh(budgets, kNoon), 0U);
     grant.expire(at(0, 60 + i).now);
