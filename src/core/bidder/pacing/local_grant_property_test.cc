@@ -25,10 +25,13 @@ class ByHand {
   static constexpr int64_t kDaily = 1'000;
   static constexpr size_t kDays = 8;
 
-  /// Goes to that day, some seconds later: bids whose time is over are lost.
+  /// Goes to that day; now and then some seconds later: bids whose time is over are lost.
   void go_to(size_t day) {
     day_ = day;
-    now_s_ += static_cast<int64_t>(rng_.below(2));
+    if (rng_.below(32) != 0) {
+      return;
+    }
+    now_s_ += static_cast<int64_t>(rng_.below(32));
     std::erase_if(bids_, [this](const Bid& bid) {
       const bool over = bid.until_s <= now_s_;
       open_[bid.day] -= over ? bid.amount : 0;
