@@ -22,53 +22,11 @@
 
 #include "bidder/facts.h"
 #include "bidder/model.h"
+#include "bidder/naive_fit.h"
+#include "bidder/naive_request.h"
 #include "bidder/time_zone.h"
 
 namespace spillway::bidder::naive {
-
-struct Medium {
-  bool offered = false;
-  int w = 0, h = 0;
-  int min_s = 0, max_s = 0;
-  std::vector<int> durations;
-  std::vector<std::string> mimes;
-  std::vector<int> protocols, apis, battr;
-  int pos = 0;
-  std::vector<std::pair<int, int>> formats;  ///< Of the banner.
-  std::vector<std::array<int, 3>> ratios;    ///< wratio, hratio, wmin.
-};
-
-struct Deal {
-  std::string id;
-  std::vector<std::string> wseat, wadomain;
-};
-
-struct Imp {
-  std::array<Medium, 4> media;
-  bool secure = false, private_auction = false;
-  std::vector<Deal> deals;
-};
-
-/// A request as its author means it; "" and 0 are left out of what is sent.
-struct Request {
-  std::string id;
-  std::string country, region, metro, zip;
-  std::optional<std::pair<double, double>> point;
-  int device_type = 0;
-  std::string os, language;
-  bool app = false;
-  std::string inventory_id, domain, bundle;
-  std::vector<std::string> categories, segments, bcat, badv, wlang;
-  SegmentState state = SegmentState::kUnknownUser;
-  std::vector<Imp> imps;
-  std::string seat;
-};
-
-inline std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 /// One spelling of a country, of the few that tests use.
 inline std::string country(std::string_view text) {
@@ -116,13 +74,9 @@ using Values = std::optional<std::vector<std::string>>;  // Nothing: unknown.
 
 inline Values one(const std::string& value) { return value.empty() ? Values() : Values({value}); }
 
-inline std::string size_text(int w, int h) { return std::to_string(w) + "x" + std::to_string(h); }
-
 inline bool ours(const Deal& deal, const std::string& seat) {
   return deal.wseat.empty() || std::ranges::find(deal.wseat, seat) != deal.wseat.end();
 }
-
-constexpr const char* kMediaNames[] = {"banner", "video", "audio", "native"};
 
 inline Values imp_values(const Request& request, const Imp& imp, Dimension dimension) {
   std::vector<std::string> out;
@@ -271,11 +225,6 @@ inline bool flight_matches(const std::optional<int64_t>& start_s,
   return (!start_s || now_s >= *start_s) && (!end_s || now_s < *end_s);
 }
 
-template <typename List, typename Value>
-bool has(const List& list, const Value& value) {
-  return std::ranges::any_of(list, [&](const auto& v) { return v == value; });
-}
-
 inline bool advertiser_fits(const Advertiser& advertiser, const Request& request) {
   for (const std::string& blocked : request.bcat) {
     for (const std::string& own : advertiser.categories) {
@@ -287,69 +236,6 @@ inline bool advertiser_fits(const Advertiser& advertiser, const Request& request
   return std::ranges::none_of(request.badv, [&](const std::string& blocked) {
     return same(Dimension::kDomain, blocked, advertiser.domain);
   });
-}
-
-inline bool place_fits(const Lists& sizes, const Creative& creative, const Imp& imp) {
-  const Medium& medium = imp.media[static_cast<size_t>(creative.media)];
-  std::string place;
-  if (creative.media == Media::kBanner) {
-    bool fits = creative.w == medium.w && creative.h == medium.h;
-    fits = fits || has(medium.formats, std::pair<int, int>(creative.w, creative.h));
-    for (const auto& [wratio, hratio, wmin] : medium.ratios) {
-      fits = fits || (creative.w * hratio == creative.h * wratio && creative.w >= wmin);
-    }
-    if (!fits) {
-      return false;
-    }
-    place = size_text(creative.w, creative.h);
-  } else if (creative.media == Media::kVideo && medium.w > 0 && medium.h > 0) {
-    if (creative.w > medium.w || creative.h > medium.h) {
-      return false;
-    }
-    place = size_text(medium.w, medium.h);
-  }
-  return !sizes.restricted() || (!place.empty() && !has(sizes.exclude, place) &&
-                                 (sizes.include.empty() || has(sizes.include, place)));
-}
-
-inline bool creative_fits(const LineItem& line_item, const Creative& creative,
-                          const Request& request, const Imp& imp) {
-  const Medium& medium = imp.media[static_cast<size_t>(creative.media)];
-  const std::string name = kMediaNames[static_cast<size_t>(creative.media)];
-  const Lists& media = line_item.targeting.of(Dimension::kMedia);
-  const auto named = [&](const std::vector<std::string>& list) {
-    return std::ranges::any_of(list, [&](const auto& value) { return lower(value) == name; });
-  };
-  if (creative.status != Status::kActive || !medium.offered || named(media.exclude) ||
-      (!media.include.empty() && !named(media.include)) ||
-      !place_fits(line_item.targeting.of(Dimension::kSize), creative, imp)) {
-    return false;
-  }
-  if (creative.media == Media::kVideo || creative.media == Media::kAudio) {
-    const int length = creative.duration_s;
-    const bool in_time =
-        medium.durations.empty()
-            ? length >= medium.min_s && (medium.max_s == 0 || length <= medium.max_s)
-            : has(medium.durations, length);
-    const bool spoken =
-        medium.protocols.empty() ||
-        std::ranges::any_of(creative.protocols, [&](int p) { return has(medium.protocols, p); });
-    if (!in_time || !spoken) {
-      return false;
-    }
-  }
-  const auto lower_mimes = [&] {
-    std::vector<std::string> out;
-    std::ranges::transform(medium.mimes, std::back_inserter(out), lower);
-    return out;
-  };
-  return (medium.mimes.empty() || creative.mime.empty() ||
-          has(lower_mimes(), lower(creative.mime))) &&
-         std::ranges::all_of(creative.apis, [&](int api) { return has(medium.apis, api); }) &&
-         std::ranges::none_of(creative.attributes, [&](int a) { return has(medium.battr, a); }) &&
-         (!imp.secure || creative.secure) &&
-         (creative.language.empty() || request.wlang.empty() ||
-          has(request.wlang, creative.language));
 }
 
 /// What may serve: a line item and those of its creatives that fit.
