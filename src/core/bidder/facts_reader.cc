@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "base/decimal.h"
-#include "base/money.h"
 #include "bidder/canonical.h"
 #include "bidder/facts.h"
 #include "bidder/imp_facts_reader.h"
