@@ -19,7 +19,6 @@
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
 #include "app/config/shedding_config.h"
-#include "app/config/url.h"
 #include "base/hash.h"
 #include "exchange/snapshot.h"
 #include "openrtb/validate.h"

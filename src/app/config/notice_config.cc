@@ -1,7 +1,6 @@
 #include "app/config/notice_config.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "app/config/shedding_config.h"
 
-#include <chrono>
 #include <cstdint>
 
 #include "app/config/reader.h"

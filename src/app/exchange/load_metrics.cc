@@ -1,7 +1,6 @@
 #include "app/exchange/load_metrics.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string_view>
 

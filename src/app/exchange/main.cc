@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -16,13 +16,14 @@
 #include "app/exchange/stats.h"
 #include "app/serving/server_metrics.h"
 #include "base/histogram.h"
+#include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/bid_watch.h"
 #include "exchange/privacy.h"
 #include "observe/metrics_page.h"
+#include "openrtb/consent/privacy.h"
 #include "resilience/guard.h"
 #include "resilience/outcome.h"
-#include "resilience/shedder.h"
 
 namespace spillway::app {
 namespace {

@@ -1,6 +1,5 @@
 #include "app/exchange/service.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <functional>

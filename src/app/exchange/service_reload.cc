@@ -1,5 +1,6 @@
 // The reloads of a Service.
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
 #include "app/serving/wall_clock.h"
-#include "net/tls.h"
 #include "observe/log.h"
 
 namespace spillway::app {

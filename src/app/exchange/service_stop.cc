@@ -1,6 +1,5 @@
 // The end of a Service, and its proof of life.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>

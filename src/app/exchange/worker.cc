@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "app/config/exchange_config.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"

@@ -132,7 +132,10 @@ RunEnd ScenarioRun::run_load(double rate, base::Duration duration,
   }
   load_->read_lines();
   if (now_.load.empty()) {
-    return fail("the load has ended without a report");
+    // 2: it has refused a rate that it cannot carry here.
+    return load_->poll_exit() == 2
+               ? fail(fmt::format("the generator cannot carry {:.0f}/s here", rate), RunEnd::kUnfit)
+               : fail("the load has ended without a report");
   }
   return RunEnd::kRan;
 }

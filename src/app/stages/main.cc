@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <thread>

@@ -9,8 +9,10 @@
 
 #include "base/decimal.h"
 #include "bidder/creative_fit.h"
+#include "bidder/facts.h"
 #include "bidder/pipeline.h"
 #include "bidder/stages.h"
+#include "openrtb/consent/privacy.h"
 #include "openrtb/document.h"
 
 namespace spillway::bidder {

@@ -262,7 +262,7 @@ class Pipeline {
   void price_one(Contender& contender);
   void choose(base::Instant now);
   void choose_imp(uint32_t imp, base::Instant now);
-  [[nodiscard]] DropReason secure(uint32_t contender, base::Instant now);
+  [[nodiscard]] DropReason secure(uint32_t index, base::Instant now);
   [[nodiscard]] bool begin_next_round();
   [[nodiscard]] NoBidReason why_none() const;
   void build(base::Instant now);

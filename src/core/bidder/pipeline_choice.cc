@@ -9,7 +9,9 @@
 
 #include "base/decimal.h"
 #include "base/hash.h"
+#include "base/money.h"
 #include "base/time.h"
+#include "bidder/caps/table.h"
 #include "bidder/catalog.h"
 #include "bidder/explanation.h"
 #include "bidder/facts.h"
@@ -283,7 +285,7 @@ void Pipeline::list_bids() {
 }
 
 void Pipeline::give_back(Chosen& chosen) {
-  if (chosen.holds_caps) {
+  if (chosen.holds_caps && user_) {
     given_back_.clear();
     for (const auto& limit : limits_of(contenders_[chosen.contender])) {
       given_back_.push_back(limit.key);

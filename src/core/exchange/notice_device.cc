@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "exchange/enrich.h"
@@ -39,11 +40,13 @@ DeviceLines device_lines(const openrtb::Document& document,
   for (const Key key : {Key::ip, Key::ipv6}) {
     const std::string address = text_of(document, fill, key);
     if (lines.empty() && truncated_ip(address).has_value()) {
-      lines = "X-Device-IP: " + address + "\r\nX-Forwarded-For: " + address + "\r\n";
+      for (const std::string_view name : {"X-Device-IP", "X-Forwarded-For"}) {
+        lines.append(name).append(": ").append(address).append("\r\n");
+      }
     }
   }
   if (const std::string agent = text_of(document, fill, Key::ua); is_user_agent(agent)) {
-    lines += "X-Device-User-Agent: " + agent + "\r\n";
+    lines.append("X-Device-User-Agent: ").append(agent).append("\r\n");
   }
   return lines.empty() ? nullptr : std::make_shared<const std::string>(std::move(lines));
 }

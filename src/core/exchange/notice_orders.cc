@@ -11,6 +11,7 @@
 #include "exchange/conclusion.h"
 #include "exchange/notice_device.h"
 #include "exchange/privacy.h"
+#include "exchange/snapshot.h"
 #include "openrtb/document.h"
 #include "openrtb/keys.h"
 #include "openrtb/macros.h"

@@ -8,6 +8,7 @@
 
 #include "exchange/clearing/banner_types.h"
 #include "exchange/clearing/bid.h"
+#include "exchange/clearing/bid_fields.h"
 #include "exchange/clearing/bid_rules.h"
 #include "exchange/clearing/formats.h"
 #include "exchange/clearing/rule_parts.h"
