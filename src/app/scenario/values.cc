@@ -123,7 +123,10 @@ double refusal_cost(const Record& record, const Expectation& expect) {
 double goodput(const Record& record, const Expectation& expect) {
   const Window window = window_of(record, expect);
   const double r = refusal_cost(record, expect);
-  const double left = (1 - record.times_capacity * r) / (1 - r);
+  // Refusals that would take all there is leave nothing to be asked for; their cost is judged by
+  // a bar of its own.
+  constexpr double kLeast = 0.01;
+  const double left = std::max(kLeast, (1 - record.times_capacity * r) / std::max(kLeast, 1 - r));
   return ratio(served(record, expect) / (window.to->at_s - window.from->at_s),
                record.capacity_rate * left);
 }
