@@ -236,7 +236,9 @@ void Http2Connection::on_timer(base::Instant now) {
   } else if (blocked_ && now >= since_ + worker_.shared.limits.write_timeout) {
     worker_.counters.timeouts.add();
     destroy();
-  } else if (!lingering_) {
+  } else if (lingering_) {
+    update();  // what was armed before the end came first
+  } else {
     busy_ = true;
     if (now >= session_->next_look() && held()) {
       read();  // what is held came in time

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>
 
+#include "base/time.h"
 #include "net/buffer_pool.h"
 #include "net/gzip.h"
 #include "net/http2_fixture.h"
@@ -296,6 +298,25 @@ TEST_F(Http2Test, DrainingSaysSoTwiceAndAnswersWhatWasSentBefore) {
   EXPECT_EQ(busy.wait_for_end(), NGHTTP2_NO_ERROR);
   EXPECT_FALSE(busy.socket.timed_out());
   EXPECT_EQ(counters().answers.value(), 2U);
+}
+
+TEST_F(Http2Test, WhoEndsLongAfterADrainBeganAndDoesNotCloseIsLetGo) {
+  open();
+  Http2Client caller(port());
+  const int32_t held = caller.ask("/hold");
+  caller.flush();
+  ASSERT_TRUE(eventually([&] { return held_.size() == 1; }));
+  server_->stop_accepting();
+  ASSERT_TRUE(caller.run([&] { return caller.goaways.size() == 2; }));
+  // The timer armed for the drain is then earlier than the one for the caller's close.
+  base::Instant later{};
+  const auto now = [&] { return threads_.front()->reactor.refresh(); };
+  on_worker([&] { later = now() + std::chrono::milliseconds(20); });
+  ASSERT_TRUE(eventually([&] { return now() >= later; }));
+  on_worker([&] { held_.front().send({.status = 200}); });
+  EXPECT_EQ(caller.wait(held).status, "200");
+  EXPECT_EQ(caller.wait_for_end(), NGHTTP2_NO_ERROR);
+  EXPECT_TRUE(eventually([&] { return server_->drained(); }));
 }
 
 TEST_F(Http2Test, AConnectionThatTurnsOutToBeHttp2InADrainDrains) {
