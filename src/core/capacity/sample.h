@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+
+namespace spillway::capacity {
+
+/// What a server does with the traffic it could have.
+enum class ServerState : uint8_t {
+  kWarming,  ///< Alive, not yet ready for its share: its caches or its slow start.
+  kServing,
+  kFrozen,    ///< Serving; an operator holds its weight.
+  kDraining,  ///< Takes nothing new and will be gone.
+};
+
+/// What one server tells its peers about a window of time: all a law needs to know of another.
+/// A value; `id`, `zone` and `server_class` are at most 128 bytes each.
+struct Sample {
+  std::string id;            ///< Of the server; unique in its fleet.
+  std::string zone;          ///< Weights are balanced among the servers of one zone.
+  std::string server_class;  ///< Machines thought alike, e.g. instance type and quota.
+  double capacity = 0;  ///< Successful requests a second and unit of `utilization`; 0: not known.
+  double utilization = 0;           ///< CPU used of what the server may use, 0 to 1.
+  double successes_per_second = 0;  ///< Answered well and in time.
+  double requests_per_second = 0;   ///< All that came.
+  double weight = 0;                ///< In force; of 256 steps, see weight.h.
+  ServerState state = ServerState::kServing;
+  uint64_t sequence = 0;     ///< Higher is newer; starts anew with `started_at`.
+  base::Instant taken_at{};  ///< The end of the window, on the reader's clock once received.
+};
+
+}  // namespace spillway::capacity
