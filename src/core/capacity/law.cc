@@ -30,7 +30,7 @@ constexpr double kAnswersToFail = 20;
 constexpr double kTrustStep = 0.8;
 constexpr double kLeastTrust = 0.5;
 /// How fast the multiplicative law brings the mean weight back to where it should be.
-constexpr double kRecentre = 0.05;
+constexpr double kRecentre = 0.3;
 
 double seconds_of(base::Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -229,8 +229,10 @@ double Law::delayed_multiplicative(base::Instant now, const Reading& reading, co
     return weight_;
   }
   const double then = weight_at(now - settings_.own_delay - reading.window / 2);
-  return then * std::pow(std::max(means.utilization, kIdle) / std::max(reading.utilization, kIdle),
-                         settings_.gain);
+  return then *
+         std::pow(std::max(means.utilization, kIdle) / std::max(reading.utilization, kIdle),
+                  settings_.gain) *
+         std::pow(settings_.mean_weight / means.weight, kRecentre * settings_.gain);
 }
 
 double Law::gain_of(const Means& means, Decision& decision) const {
