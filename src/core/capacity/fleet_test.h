@@ -104,9 +104,9 @@ class FleetModel {
 
   void run(base::Duration duration, const Demand& demand) {
     for (const auto end = now_ + duration; now_ < end;) {
-      deliver();
       split(demand);
       now_ += seconds(1);
+      deliver();
       for (size_t i = 0; i < servers_.size(); ++i) {
         const auto period = std::max<int64_t>(1, settings_.law.period / seconds(1));
         if (servers_[i]->there &&
@@ -114,6 +114,7 @@ class FleetModel {
           decide(*servers_[i]);
         }
       }
+      take_effect();
     }
   }
 
@@ -205,10 +206,14 @@ class FleetModel {
 
  private:
   void deliver() {
-    while (!in_flight_.empty() && in_flight_.front().taken_at + settings_.mean_delay <= now_) {
+    while (!in_flight_.empty() && in_flight_.front().taken_at < now_ &&
+           in_flight_.front().taken_at + settings_.mean_delay <= now_) {
       (void)view_.put(now_, in_flight_.front());
       in_flight_.pop_front();
     }
+  }
+
+  void take_effect() {
     for (auto& server : servers_) {
       while (!server->coming.empty() && server->coming.front().first <= now_) {
         server->weight = server->coming.front().second;
