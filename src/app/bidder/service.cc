@@ -21,6 +21,7 @@
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/load.h"
 #include "app/bidder/metrics.h"
 #include "app/bidder/redis_stores.h"
 #include "app/bidder/worker.h"
@@ -310,6 +311,7 @@ std::string Service::set_mode(std::string_view key, resilience::Mode mode, base:
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return is_ready(); },
+          .load = [this] { return load_of(workers_, *server_, config_->shedding); },
           .circuits = [this] { return observe::circuits_json(registry_); },
           .set_mode = [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
                              std::string_view why) { return set_mode(key, mode, lasting, why); },

@@ -20,6 +20,7 @@
 #include "app/exchange/deployment.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
+#include "app/exchange/load.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
@@ -216,6 +217,7 @@ std::string Service::set_mode(std::string_view key, resilience::Mode mode, base:
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return ready_; },
+          .load = [this] { return load_of(workers_, *server_, config_->shedding); },
           .circuits =
               [this] {
                 return observe::circuits_json(registry_, [this](std::string_view key) {
