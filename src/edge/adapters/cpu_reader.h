@@ -71,6 +71,9 @@ class CpuReader {
   /// for kBackwards and a group that was found anew.
   [[nodiscard]] base::Result<CpuWindow, CpuErrc> read(base::Instant now);
 
+  /// At the last reading; 0 before the first.
+  [[nodiscard]] double allowed_cores() const { return last_ ? last_->allowed_cores : 0; }
+
   /// What was read last.
   [[nodiscard]] CpuForm form() const { return places_.form; }
 

@@ -26,7 +26,7 @@ struct Load {
 struct AdminHooks {
   std::function<std::string()> metrics;   ///< Body of GET /metrics.
   std::function<bool()> ready;            ///< GET /readyz: 200 or 503.
-  std::function<Load()> load;             ///< Numbers of GET /load.
+  std::function<Load()> load{};           ///< Numbers of GET /load.
   std::function<std::string()> circuits;  ///< JSON of GET /admin/circuits.
   /// POST /admin/circuits?key=...: empty when done, else what is wrong.
   std::function<std::string(std::string_view key, resilience::Mode mode, base::Duration lasting,
