@@ -47,6 +47,8 @@ struct TargetSettings {
   size_t max_handshakes = 8;
   size_t max_waiting = 64;  ///< Calls that may wait for handshakes begun for others.
   bool keep_alive = true;   ///< False: every call goes out on a connection of its own.
+  /// Not empty: the answer header whose number is wanted (CallListener::on_number).
+  std::string number_header{};
   size_t header_bytes = 16 * 1024;
   size_t answer_bytes = 1024 * 1024;                       ///< Cap on the body.
   base::Duration idle_timeout = std::chrono::seconds(30);  ///< Below the peer's keep-alive; a
@@ -77,6 +79,10 @@ class CallListener {
   /// Exactly once after an on_answer that said `draining`: the late answer was read whole
   /// (error kNone; its time is the true latency) or given up.
   virtual void on_tail(uint64_t tag, const base::CallResult& result) = 0;
+
+  /// Before the on_answer of a whole answer that has the target's number_header. May not call the
+  /// client.
+  virtual void on_number(uint64_t /*tag*/, uint64_t /*number*/) {}
 
  protected:
   ~CallListener() = default;

@@ -235,6 +235,44 @@ TEST_F(ClientAnswersTest, RetryAfterIsReadAndClamped) {
   client_.remove_target(target);
 }
 
+TEST_F(ClientAnswersTest, TellsTheNumberOfTheHeaderThatIsWanted) {
+  struct Numbers final : CallListener {
+    explicit Numbers(CallListener& own) : test(own) {}
+
+    void on_number(uint64_t /*tag*/, uint64_t number) override { told = number; }
+
+    void on_answer(uint64_t tag, const base::CallResult& result, std::string_view body,
+                   bool draining) override {
+      test.on_answer(tag, result, body, draining);
+    }
+
+    void on_tail(uint64_t /*tag*/, const base::CallResult& /*result*/) override {}
+
+    CallListener& test;
+    uint64_t told = 0;
+  } numbers{*this};
+
+  const std::vector<std::pair<std::string, uint64_t>> rows = {
+      {"X-Consul-Index: 42", 42}, {"x-consul-index: 7", 7}, {"X-Consul-Index: 4x", 0},
+      {"X-Other: 1", 0},          {"X-Consul-Index: ", 0},  {"X-Consul-Index: -1", 0}};
+  script([this, rows] {
+    RawSocket socket = listener_.accept();
+    for (const auto& [header, expected] : rows) {
+      socket.receive_message();
+      socket.send("HTTP/1.1 200 OK\r\n" + header + "\r\nContent-Length: 0\r\n\r\n");
+    }
+    socket.receive_all();
+  });
+  const TargetId target = add({.number_header = "X-Consul-Index"});
+  for (const auto& [header, expected] : rows) {
+    numbers.told = 0;
+    client_.call(target, "GET", "/", "", {}, {.answer_by = reactor_.refresh() + 10s}, 1, numbers);
+    run_until(1);
+    EXPECT_EQ(numbers.told, expected) << header;
+  }
+  client_.remove_target(target);
+}
+
 TEST_F(ClientAnswersTest, LargeRequestsAreCompressedForAPeerThatTakesGzip) {
   std::vector<std::string> requests;
   script([&] {

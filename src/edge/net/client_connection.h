@@ -99,6 +99,7 @@ class ClientConnection : public ReadySink, private Timer {
   [[nodiscard]] char* message() const { return in_.data() + begin_; }
 
   void read_policy(base::CallResult& result);
+  void tell_number();
   void become_idle();
 
   ClientTarget& target_;

@@ -1,10 +1,13 @@
 // The reading half of ClientConnection.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/call_result.h"
@@ -175,6 +178,20 @@ void ClientConnection::read_policy(base::CallResult& result) {
   }
 }
 
+void ClientConnection::tell_number() {
+  const std::string& name = target_.settings.number_header;
+  if (call_ == nullptr || name.empty()) {
+    return;
+  }
+  const auto value = parser_.header(message(), name);
+  uint64_t number = 0;
+  const auto end = value.data() + value.size();
+  if (const auto read = std::from_chars(value.data(), end, number);
+      read.ec == std::errc() && read.ptr == end) {
+    call_->listener->on_number(call_->tag, number);
+  }
+}
+
 /// Makes `body` plain when its header says gzip; bounded like one that comes plain.
 CallError ClientConnection::inflate(std::string_view& body, BufferRef& buffer) {
   switch (content_coding(parser_.header(message(), "Content-Encoding"))) {
@@ -207,6 +224,7 @@ CallError ClientConnection::inflate(std::string_view& body, BufferRef& buffer) {
 void ClientConnection::complete() {
   base::CallResult& result = call_ != nullptr ? call_->result : tail_.result;
   read_policy(result);
+  tell_number();
   result.phase = CallPhase::kDone;
   result.sent_bytes = sent_;
   result.received_bytes = received_;
