@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/time.h"
 #include "capacity/law_settings.h"
 #include "capacity/reading.h"
+#include "capacity/sample.h"
 
 namespace spillway::capacity {
 
@@ -64,8 +64,8 @@ void CapacityEstimate::on_reading(const LawSettings& settings, const Reading& re
     reasons.add(Reason::kColdReading);
     return;
   }
-  double capacity = reading.successes_per_second /
-                    (reading.utilization + settings.failure_penalty * failure_share(reading));
+  const double used = reading.utilization + settings.failure_penalty * failure_share(reading);
+  double capacity = std::min(reading.successes_per_second / used, kMostPerSecond);
   if (banded(settings, peers, capacity, reasons)) {
     learn(settings, capacity, reasons);
   }

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -184,6 +184,7 @@ class Forecaster {
   void finish(Forecast& forecast) {
     forecast.servers = subjects_.size();
     forecast.zones = observed_.size();
+    forecast.refused = refused_;
     forecast.instances =
         ticks_ > 0 ? static_cast<double>(server_ticks_) / static_cast<double>(ticks_) : 0;
     const auto period = settings_.law.period;
@@ -233,7 +234,7 @@ class Forecaster {
   void publish(base::Instant now) {
     const auto next = now + settings_.law.period;
     while (!under_way_.empty() && under_way_.front().taken_at + settings_.publish_delay <= next) {
-      (void)view_.put(now, under_way_.front());
+      refused_ += view_.put(now, under_way_.front()) ? 0 : 1;
       under_way_.pop_front();
     }
   }
@@ -245,6 +246,7 @@ class Forecaster {
   std::deque<Sample> under_way_;
   Zones observed_;
   Zones predicted_;
+  uint64_t refused_ = 0;
   double lost_ = 0;
   double all_ = 0;
   size_t server_ticks_ = 0;

@@ -46,6 +46,7 @@ struct Forecast {
   std::vector<Band> observed_bands;  ///< 10 s means of all zones; a band is within a zone's.
   std::vector<Band> predicted_bands;
   uint64_t steps = 0;           ///< Decisions taken again.
+  uint64_t refused = 0;         ///< Samples that the peers would not have taken.
   uint64_t lines_left_out = 0;  ///< Implausible, out of order, or of more servers than fit.
 };
 

@@ -254,6 +254,7 @@ TEST_F(LawTest, WhatItPublishesIsPlausibleWhateverItRead) {
       EXPECT_LE(decision.weight, 256);
       EXPECT_TRUE(plausible(decision.sample)) << to_string(kind) << " " << bad;
     }
+    EXPECT_TRUE(plausible(step(law, reading_of_load(0.06, 1e9)).sample)) << to_string(kind);
     const Decision after = step(law, reading_of_load(0.5, 500));
     EXPECT_TRUE(std::isfinite(after.weight)) << to_string(kind);
   }

@@ -16,13 +16,13 @@ Orders orders_of(const Sample& recorded) {
           .pin = recorded.state == ServerState::kFrozen ? recorded.weight : 0};
 }
 
-Replay::Replay(Settings settings) : settings_(std::move(settings)), view_(settings_.view) {}
+Replay::Replay(const Settings& settings) : settings_(settings), view_(settings_.view) {}
 
 const Decision* Replay::on_sample(const Sample& recorded) {
   const auto now = recorded.taken_at;
   while (!under_way_.empty() && under_way_.front().taken_at < now &&
          under_way_.front().taken_at + settings_.publish_delay <= now) {
-    (void)view_.put(now, under_way_.front());  // Refusals are those of the run.
+    refused_ += view_.put(now, under_way_.front()) ? 0 : 1;  // As in the run.
     under_way_.pop_front();
   }
   if (!laws_.contains(recorded.id) && laws_.size() >= settings_.view.max_servers) {

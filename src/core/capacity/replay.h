@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -32,11 +32,14 @@ class Replay {
     ZoneViewSettings view;
   };
 
-  explicit Replay(Settings settings);
+  explicit Replay(const Settings& settings);
 
   /// One line, in the order of the recording. Null when max_servers have been seen; else valid
   /// until the next line.
   const Decision* on_sample(const Sample& recorded);
+
+  /// Samples that the peers did not take.
+  [[nodiscard]] uint64_t refused() const { return refused_; }
 
  private:
   Law& law_of(const Sample& recorded);
@@ -45,6 +48,7 @@ class Replay {
   ZoneView view_;
   std::map<std::string, Law, std::less<>> laws_;
   std::deque<Sample> under_way_;  ///< Published, not heard of yet. At most publish_delay's worth.
+  uint64_t refused_ = 0;
   Decision last_;
 };
 

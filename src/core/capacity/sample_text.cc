@@ -2,12 +2,13 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -40,7 +41,7 @@ struct Key {
   bool needed;
 };
 
-const std::array kKeys = {
+constexpr std::array kKeys = {
     Key{"id", &Sample::id, true},
     Key{"zone", &Sample::zone, true},
     Key{"class", &Sample::server_class, true},
