@@ -47,6 +47,9 @@ TEST(Bidder, AnswersBidsAndNoBids) {
   std::string dear(kRequest);
   dear.insert(dear.find(R"("banner")"), R"("bidfloor":3,)");
   EXPECT_EQ(bidder.bid(dear).status(), 204);
+  const auto load = bidder.admin().call("GET", "/load").body;
+  EXPECT_TRUE(load.starts_with(R"({"requests":2,"successes":2,"failures":0,"in_flight":0,)"))
+      << load;
   auto metrics = bidder.metrics();
   EXPECT_EQ(metrics["spillway_bidder_answers_total"], 1);
   EXPECT_EQ(metrics[R"(spillway_bidder_no_bids_total{reason="priced"})"], 1);

@@ -246,6 +246,18 @@ TEST(Metrics, AreWellFormedAndNameEveryCircuit) {
   EXPECT_EQ(exchange.admin().call("GET", "/readyz").status(), 200);
 }
 
+TEST(Load, CountsWhatWasAnsweredWellAndNotWhatWasInvalid) {
+  FakeDsp dsp([](const Message&) { return FakeDsp::Answer{.bytes = ok(bid_body("1"))}; });
+  ExchangeProcess exchange(one_dsp(dsp.port()));
+  EXPECT_EQ(exchange.bid_request(request(300)).status(), 200);
+  EXPECT_EQ(exchange.bid_request("{}").status(), 400);
+  const auto answer = exchange.admin().call("GET", "/load");
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_NE(answer.body.find(R"({"requests":2,"successes":1,"failures":0,"in_flight":0,"limit":)"),
+            std::string::npos)
+      << answer.body;
+}
+
 TEST(Recorder, WritesALogThatReplaysByteForByte) {
   std::atomic<int> number{0};
   FakeDsp mixed([&](const Message&) {

@@ -36,7 +36,7 @@ net::Response sentence(uint16_t status, std::string body) {
 
 net::Response not_found(std::string_view path) {
   return sentence(404, fmt::format("{}: no such page; there are /metrics /healthz /readyz "
-                                   "/admin/circuits /admin/reload",
+                                   "/load /admin/circuits /admin/reload",
                                    path.substr(0, 200)));
 }
 
@@ -112,6 +112,12 @@ net::Response reload(const AdminHooks& hooks) {
                           : sentence(422, std::move(problems));
 }
 
+std::string load_json(const Load& load) {
+  return fmt::format(
+      "{{\"requests\":{},\"successes\":{},\"failures\":{},\"in_flight\":{},\"limit\":{}}}\n",
+      load.requests, load.successes, load.failures, load.in_flight, load.limit);
+}
+
 net::Response routed(const AdminHooks& hooks, const net::Request& request) {
   const std::string_view path = request.path();
   if (path == "/admin/circuits" && (hooks.circuits || hooks.set_mode)) {
@@ -121,7 +127,7 @@ net::Response routed(const AdminHooks& hooks, const net::Request& request) {
     return request.method == "POST" ? reload(hooks) : not_allowed("POST");
   }
   const bool page = path == "/healthz" || (path == "/metrics" && hooks.metrics) ||
-                    (path == "/readyz" && hooks.ready);
+                    (path == "/readyz" && hooks.ready) || (path == "/load" && hooks.load);
   if (!page) {
     return not_found(path);
   }
@@ -130,6 +136,9 @@ net::Response routed(const AdminHooks& hooks, const net::Request& request) {
   }
   if (path == "/metrics") {
     return answer(200, kMetricsText, hooks.metrics());
+  }
+  if (path == "/load") {
+    return answer(200, kJson, load_json(hooks.load()));
   }
   const bool well = path == "/healthz" || hooks.ready();
   return sentence(well ? 200 : 503, well ? "ok" : "not ready");

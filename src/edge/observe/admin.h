@@ -13,10 +13,20 @@
 
 namespace spillway::observe {
 
+/// What a server has done since its start, and does now: what a load balancer's agent steers by.
+struct Load {
+  uint64_t requests = 0;   ///< All that came.
+  uint64_t successes = 0;  ///< Answered as they should be, in time.
+  uint64_t failures = 0;   ///< Refused for want of capacity, or answered too late.
+  uint64_t in_flight = 0;  ///< Not answered yet.
+  uint64_t limit = 0;      ///< Most that may be in flight; 0: no limit.
+};
+
 /// What the admin listener shows and does; every function runs on the admin server's thread.
 struct AdminHooks {
   std::function<std::string()> metrics;   ///< Body of GET /metrics.
   std::function<bool()> ready;            ///< GET /readyz: 200 or 503.
+  std::function<Load()> load{};           ///< Numbers of GET /load.
   std::function<std::string()> circuits;  ///< JSON of GET /admin/circuits.
   /// POST /admin/circuits?key=...: empty when done, else what is wrong.
   std::function<std::string(std::string_view key, resilience::Mode mode, base::Duration lasting,
@@ -26,8 +36,8 @@ struct AdminHooks {
   std::function<std::string()> reload;
 };
 
-/// Answers one admin request: /metrics, /healthz, /readyz, /admin/circuits, /admin/reload; 404 and
-/// 405 otherwise. Never throws.
+/// Answers one admin request: /metrics, /healthz, /readyz, /load, /admin/circuits, /admin/reload;
+/// 404 and 405 otherwise. Never throws.
 ///
 /// POST /admin/circuits?key=dsp/region/path, or ?key=dsp/region or ?key=dsp for all under it, takes
 /// {"mode": "enforce" | "shadow" | "disabled" | "forced_open", "for": "10m", "why": "..."}: `for`

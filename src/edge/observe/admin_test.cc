@@ -21,6 +21,11 @@ struct Desk {
   AdminHooks hooks() {
     return {.metrics = [] { return std::string("spillway_up 1\n"); },
             .ready = [this] { return ready; },
+            .load =
+                [] {
+                  return Load{
+                      .requests = 9, .successes = 5, .failures = 3, .in_flight = 1, .limit = 64};
+                },
             .circuits = [] { return std::string("{\"circuits\":[]}"); },
             .set_mode =
                 [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
@@ -70,6 +75,15 @@ TEST(Admin, ServesMetricsHealthAndReadiness) {
   desk.ready = false;
   EXPECT_EQ(ask(hooks, "GET", "/readyz").status, 503);
   EXPECT_EQ(ask(hooks, "GET", "/healthz").status, 200);
+}
+
+TEST(Admin, SaysWhatTheServerHasDoneInOneFlatObject) {
+  Desk desk;
+  const auto answer = ask(desk.hooks(), "GET", "/load");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(answer.body,
+            "{\"requests\":9,\"successes\":5,\"failures\":3,\"in_flight\":1,\"limit\":64}\n");
 }
 
 TEST(Admin, ShowsCircuits) {
@@ -133,7 +147,7 @@ TEST(Admin, AnswersOtherPathsAndMethods) {
   const auto hooks = desk.hooks();
   EXPECT_EQ(ask(hooks, "GET", "/").status, 404);
   EXPECT_EQ(ask(hooks, "GET", "/metrics/").status, 404);
-  for (const char* path : {"/metrics", "/healthz", "/readyz"}) {
+  for (const char* path : {"/metrics", "/healthz", "/readyz", "/load"}) {
     const auto answer = ask(hooks, "POST", path);
     EXPECT_EQ(answer.status, 405) << path;
     ASSERT_EQ(answer.headers.size(), 1U);
@@ -147,7 +161,7 @@ TEST(Admin, AnswersOtherPathsAndMethods) {
 TEST(Admin, AMissingHookIsNoPage) {
   const AdminHooks none;
   EXPECT_EQ(ask(none, "GET", "/healthz").status, 200);
-  for (const char* path : {"/metrics", "/readyz", "/admin/circuits"}) {
+  for (const char* path : {"/metrics", "/readyz", "/load", "/admin/circuits"}) {
     EXPECT_EQ(ask(none, "GET", path).status, 404) << path;
   }
   EXPECT_EQ(ask(none, "POST", "/admin/reload").status, 404);

@@ -1,0 +1,144 @@
+#include "capacity/capacity_estimate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include "base/time.h"
+#include "capacity/law_settings.h"
+#include "capacity/reading.h"
+
+namespace spillway::capacity {
+
+namespace {
+
+/// The mean that a lone server is held against covers about this long.
+constexpr double kAnchorSeconds = 600;
+/// Readings in a row above its own mean's band after which a lone server is believed.
+constexpr uint32_t kBelieveAfter = 15;
+/// Share of change in the traffic that a living sensor must show.
+constexpr double kMoved = 0.05;
+
+bool lies(const LawSettings& settings, const Reading& reading, const ClassBand& peers) {
+  if (!(reading.utilization < settings.lie_utilization * peers.mean_utilization)) {
+    return false;
+  }
+  const bool slow =
+      peers.median_p95_ms > 0 && reading.p95_ms > settings.lie_latency_ratio * peers.median_p95_ms;
+  return slow || reading.throttled_share > settings.lie_throttled_share ||
+         reading.pressure > settings.lie_pressure;
+}
+
+bool cold(const LawSettings& settings, const Reading& reading) {
+  return reading.utilization < settings.min_utilization ||
+         reading.successes_per_second < settings.min_successes_per_second ||
+         reading.window < settings.period / 2 || reading.serving_for < settings.warm_up;
+}
+
+double failure_share(const Reading& reading) {
+  const double answers = reading.successes_per_second + reading.failures_per_second;
+  return answers > 0 ? reading.failures_per_second / answers : 0;
+}
+
+}  // namespace
+
+void CapacityEstimate::on_reading(const LawSettings& settings, const Reading& reading,
+                                  const ClassBand& peers, Reasons& reasons) {
+  if (!reading.sensor_alive) {
+    reasons.add(Reason::kSensorDead);
+    return;
+  }
+  if (stuck(settings, reading)) {
+    reasons.add(Reason::kSensorStuck);
+    return;
+  }
+  if (!reading.counts_successes) {
+    return;
+  }
+  if (lies(settings, reading, peers)) {
+    reasons.add(Reason::kLying);
+    return;
+  }
+  if (cold(settings, reading)) {
+    reasons.add(Reason::kColdReading);
+    return;
+  }
+  double capacity = reading.successes_per_second /
+                    (reading.utilization + settings.failure_penalty * failure_share(reading));
+  if (banded(settings, peers, capacity, reasons)) {
+    learn(settings, capacity, reasons);
+  }
+}
+
+bool CapacityEstimate::banded(const LawSettings& settings, const ClassBand& peers, double& capacity,
+                              Reasons& reasons) {
+  const bool alone = peers.median <= 0;
+  const double reference = alone ? anchor() : peers.median;
+  if (reference <= 0) {
+    return true;
+  }
+  const double reading = !alone && peers.reading > 0 ? peers.reading : reference;
+  if (capacity > std::max(reference, reading) * settings.class_band) {
+    if (!alone || ++insisted_ < kBelieveAfter) {
+      reasons.add(Reason::kAboveClass);
+      return false;
+    }
+    anchor_ = capacity;
+    anchor_readings_ = kAnchorFrom;
+  }
+  insisted_ = 0;
+  const double least = std::min(reference, reading) / settings.class_band;
+  if (capacity < least) {
+    reasons.add(Reason::kBelowClass);
+    capacity = least;
+  }
+  return true;
+}
+
+bool CapacityEstimate::stuck(const LawSettings& settings, const Reading& reading) {
+  // A server that is full, or idle, reads the same number rightly.
+  const bool between = reading.utilization > 0.001 && reading.utilization < 0.999;
+  if (!between || reading.utilization != last_utilization_) {
+    last_utilization_ = reading.utilization;
+    first_successes_ = reading.successes_per_second;
+    traffic_moved_ = false;
+    alike_ = 1;
+    return false;
+  }
+  alike_ = std::min(alike_ + 1, settings.stuck_after);
+  traffic_moved_ = traffic_moved_ || std::abs(reading.successes_per_second - first_successes_) >
+                                         kMoved * first_successes_;
+  return alike_ >= settings.stuck_after && traffic_moved_;
+}
+
+void CapacityEstimate::learn(const LawSettings& settings, double capacity, Reasons& reasons) {
+  if (value_ <= 0) {
+    value_ = capacity;
+    anchor_ = capacity;
+    anchor_readings_ = 1;
+    return;
+  }
+  const double error = std::log(capacity / value_);
+  const int side = error > settings.boost_error ? 1 : error < -settings.boost_error ? -1 : 0;
+  same_side_ = side == 0 || same_side_ * side < 0 ? side : std::clamp(same_side_ + side, -2, 2);
+  const bool boosted = std::abs(same_side_) >= 2;
+  if (boosted) {
+    reasons.add(Reason::kBoost);
+  }
+  value_ *= std::exp((boosted ? settings.boost : settings.smoothing) * error);
+  const double period_s = std::chrono::duration<double>(settings.period).count();
+  // The first readings weigh alike, so that the mean does not hang on the very first.
+  ++anchor_readings_;
+  const double share = std::max(1.0 / anchor_readings_, std::min(1.0, period_s / kAnchorSeconds));
+  anchor_ *= std::exp(share * std::log(capacity / anchor_));
+  anchor_readings_ = std::min(anchor_readings_, 1'000'000U);
+}
+
+void CapacityEstimate::resume(double capacity) {
+  value_ = capacity;
+  anchor_ = capacity;
+  anchor_readings_ = capacity > 0 ? kAnchorFrom : 0;
+}
+
+}  // namespace spillway::capacity

@@ -1,0 +1,146 @@
+#include "adapters/agent_check.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/time.h"
+#include "net/acceptor.h"
+#include "net/reactor.h"
+#include "net/stream.h"
+#include "net/timer_wheel.h"
+
+namespace spillway::adapters {
+
+std::string_view to_string(AgentWord word) {
+  constexpr std::array<std::string_view, kAgentWords> kNames{"up", "up_bare", "drain", "ready_up"};
+  return kNames.at(static_cast<size_t>(word));
+}
+
+std::string agent_line(const AgentReply& reply) {
+  const uint32_t percent = std::clamp<uint32_t>(reply.percent, 1, 256);
+  std::string line;
+  switch (reply.word) {
+    case AgentWord::kUpBare:
+      return "up\n";
+    case AgentWord::kDrain:
+      return "drain\n";
+    case AgentWord::kUp:
+      line = fmt::format("up {}%", percent);
+      break;
+    case AgentWord::kReadyUp:
+      line = fmt::format("ready up {}%", percent);
+      break;
+  }
+  if (reply.absolute_weight) {
+    line += fmt::format(" weight:{}", percent);
+  }
+  return line + "\n";
+}
+
+/// A caller that has its line and has not closed yet. Closing first, with bytes of its unread,
+/// would reset the connection and could take the line away again.
+class AgentCheckServer::Connection final : private net::ReadySink, private net::Timer {
+ public:
+  Connection(AgentCheckServer& owner, net::UniqueFd socket)
+      : owner_(owner), socket_(std::move(socket)) {
+    owner_.reactor_.add(socket_.fd(), EPOLLIN | EPOLLRDHUP, *this);
+    owner_.reactor_.timers().arm(*this, owner_.reactor_.now() + kLinger);
+  }
+
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  ~Connection() { owner_.reactor_.remove(socket_.fd(), *this); }
+
+ private:
+  void on_ready(uint32_t /*epoll_events*/) override {
+    std::array<char, 512> ignored{};
+    const auto got = ::recv(socket_.fd(), ignored.data(), ignored.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+      owner_.close(*this);
+    }
+  }
+
+  void on_timer(base::Instant /*now*/) override { owner_.close(*this); }
+
+  AgentCheckServer& owner_;
+  net::UniqueFd socket_;
+};
+
+AgentCheckServer::AgentCheckServer(net::Reactor& reactor, std::string_view address,
+                                   size_t max_connections)
+    : reactor_(reactor), max_connections_(max_connections), line_(agent_line(reply_)) {
+  auto listener = net::listen_on(address);
+  error_ = std::move(listener.error);
+  port_ = listener.port;
+  if (error_.empty()) {
+    acceptor_ = std::make_unique<net::Acceptor>(
+        reactor_, std::move(listener.socket), acceptor_counters_,
+        [this](net::UniqueFd socket, const std::string& peer) { take(std::move(socket), peer); });
+  }
+}
+
+AgentCheckServer::~AgentCheckServer() = default;
+
+void AgentCheckServer::start() { acceptor_->start(); }
+
+void AgentCheckServer::set_reply(const AgentReply& reply) {
+  reply_ = reply;
+  line_ = agent_line(reply_);
+}
+
+void AgentCheckServer::take(net::UniqueFd socket, const std::string& peer) {
+  if (open_.size() >= max_connections_) {
+    counters_.refused.add();
+    return;
+  }
+  const auto sent = ::send(socket.fd(), line_.data(), line_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent != static_cast<ssize_t>(line_.size())) {
+    counters_.failed.add();
+    return;
+  }
+  ::shutdown(socket.fd(), SHUT_WR);
+  counters_.answered.add();
+  note_poller(peer);
+  auto connection = std::make_unique<Connection>(*this, std::move(socket));
+  const Connection* const key = connection.get();
+  open_.emplace(key, std::move(connection));
+}
+
+void AgentCheckServer::note_poller(const std::string& peer) {
+  const std::string_view address = std::string_view(peer).substr(0, peer.rfind(':'));
+  auto place = std::ranges::find(pollers_, address, &AgentPoller::address);
+  if (place == pollers_.end()) {
+    if (pollers_.size() < kPollers) {
+      pollers_.push_back({.address = std::string(address), .last_at = {}});
+      place = pollers_.end() - 1;
+    } else {
+      place = std::ranges::min_element(pollers_, {}, &AgentPoller::last_at);
+      place->address = address;
+    }
+  }
+  place->last_at = reactor_.now();
+}
+
+void AgentCheckServer::close(Connection& connection) { open_.erase(&connection); }
+
+std::vector<AgentPoller> AgentCheckServer::pollers(base::Instant now, base::Duration age) const {
+  std::vector<AgentPoller> live;
+  std::ranges::copy_if(pollers_, std::back_inserter(live),
+                       [=](const AgentPoller& poller) { return now - poller.last_at <= age; });
+  return live;
+}
+
+}  // namespace spillway::adapters
