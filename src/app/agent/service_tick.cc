@@ -98,8 +98,17 @@ void Service::end_tick(const std::optional<Meter::Load>& load) {
   save(now, false);
   if (departure_.is_over(now,
                          meter_.is_quiet() && (registry_ == nullptr || registry_->withdrawn()))) {
-    reactor_.stop();
+    end();
   }
+}
+
+// What others keep of us goes with us: one more turn, so that it is sent.
+void Service::end() {
+  if (redis_ == nullptr || std::exchange(left_, true)) {
+    reactor_.stop();
+    return;
+  }
+  redis_->leave(config_.id);
 }
 
 // A server found at work is never warming, nor one that goes on where it was.
@@ -137,7 +146,7 @@ void Service::decide(base::Instant now, const capacity::Reading& reading) {
 }
 
 void Service::share(base::Instant now) {
-  if (!decision_ || !capacity::plausible(decision_->sample)) {
+  if (left_ || !decision_ || !capacity::plausible(decision_->sample)) {
     return;
   }
   auto sample = decision_->sample;
@@ -219,9 +228,6 @@ void Service::follow_departure(base::Instant now) {
              to_string(departure_.reason()));
   if (!wanted) {
     save(now, true);
-    if (redis_ != nullptr) {
-      redis_->leave(config_.id);
-    }
   }
   if (registry_ == nullptr) {
     return;
