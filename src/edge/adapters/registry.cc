@@ -209,6 +209,9 @@ bool Registry::take(std::vector<RegistryInstance>&& instances, uint64_t index) {
   const auto twice = std::ranges::unique(instances, {}, &RegistryInstance::id);
   instances.erase(twice.begin(), twice.end());
   counters_.unsound.add(all - instances.size());
+  std::erase_if(instances, [this](const RegistryInstance& one) {
+    return !settings_.zone.empty() && one.zone != settings_.zone;
+  });
   uint64_t digest = instances.size();
   for (const RegistryInstance& one : instances) {
     digest = base::hash64(to_json(one), digest);

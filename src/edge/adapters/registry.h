@@ -67,6 +67,7 @@ inline constexpr size_t kRegistryHolds = 2;
 
 struct RegistrySettings {
   std::string service = "spillway";  ///< The id's alphabet, 1-64 bytes.
+  std::string zone{};                ///< Not empty: members are the instances of this zone only.
   /// An instance that is not kept alive for so long is gone. Larger: a dead server stays longer, a
   /// slow registry harms less. [2 s, 1 h]. Kept alive three times as often.
   base::Duration ttl = std::chrono::seconds(15);

@@ -1,0 +1,203 @@
+#include "app/balancer/haproxy_watch.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adapters/haproxy_client.h"
+#include "adapters/registry.h"
+#include "app/balancer/balancer_config.h"
+#include "app/balancer/change.h"
+#include "app/balancer/effect.h"
+#include "app/balancer/fleet.h"
+#include "app/balancer/picture.h"
+#include "app/balancer/watchdog.h"
+#include "net/reactor.h"
+#include "observe/log.h"
+
+namespace spillway::app::balancing {
+
+using observe::Level;
+using observe::quoted;
+
+HaproxyWatch::HaproxyWatch(net::Reactor& reactor, const HaproxyPlace& place,
+                           const BalancerConfig& config, const Fleet& fleet, observe::Log& log,
+                           bool applies)
+    : reactor_(reactor),
+      name_(place.name),
+      backend_(config.backend),
+      fleet_(fleet),
+      log_(log),
+      applies_(applies),
+      client_(reactor, place.socket, config.command_timeout),
+      membership_(config.backend, config.membership),
+      watchdog_(config.backend, config.watchdog),
+      effect_(config.effect) {}
+
+bool HaproxyWatch::round(std::function<void(bool)> done) {
+  if (done_) {
+    counters_.skipped.add();
+    return false;
+  }
+  done_ = std::move(done);
+  client_.run(picture_commands(backend_),
+              [this](const adapters::HaproxyAnswers& answers) { take(answers); });
+  return true;
+}
+
+void HaproxyWatch::fail(const std::string& error) {
+  if (error_.empty()) {
+    log_.event(Level::kError, "event=haproxy_unreadable haproxy={} reason={}", name_,
+               quoted(error));
+  }
+  error_ = error;
+  picture_.reset();
+  finish(false);
+}
+
+void HaproxyWatch::take(const adapters::HaproxyAnswers& answers) {
+  if (!answers) {
+    fail(answers.error().text);
+    return;
+  }
+  auto picture = picture_of(*answers, backend_);
+  if (!picture) {
+    counters_.unreadable.add();
+    fail(picture.error());
+    return;
+  }
+  counters_.rounds.add();
+  if (!error_.empty()) {
+    log_.event(Level::kInfo, "event=haproxy_readable haproxy={}", name_);
+    error_.clear();
+  }
+  picture_ = std::move(*picture);
+  decide();
+  judge_effect();
+  apply();
+}
+
+/// Server to class, by name or (slots) by address.
+ServerClasses HaproxyWatch::classes() const {
+  ServerClasses out;
+  for (const adapters::RegistryInstance& one : fleet_.members) {
+    if (one.server_class.empty()) {
+      continue;
+    }
+    if (picture_->servers.contains(one.id)) {
+      out[one.id] = one.server_class;
+      continue;
+    }
+    for (const auto& [server, its] : picture_->servers) {
+      if (its.state.address == one.host && its.state.port == one.port) {
+        out[server] = one.server_class;
+      }
+    }
+  }
+  return out;
+}
+
+void HaproxyWatch::decide() {
+  wanted_ = watchdog_.look(*picture_, classes(), reactor_.refresh());
+  if (watchdog_.restarted()) {
+    counters_.restarts.add();
+    membership_.forget();
+    log_.event(Level::kWarn, "event=haproxy_restarted haproxy={} pid={} version={}", name_,
+               picture_->info.pid, picture_->info.version);
+  }
+  plan_ = {};
+  if (fleet_.reconciles && fleet_.known) {
+    plan_ = membership_.plan(*picture_, fleet_.members, watchdog_.lost());
+    std::erase_if(wanted_, [&](const Change& one) {
+      return std::ranges::any_of(plan_.changes, [&](const Change& other) {
+        return other.server == one.server && other.kind == ChangeKind::kRemove;
+      });
+    });
+    std::ranges::move(plan_.changes, std::back_inserter(wanted_));
+  } else if (fleet_.reconciles) {
+    plan_.declined.at(static_cast<size_t>(Declined::kRegistryUnknown)) = 1;
+  }
+  for (size_t i = 0; i < kDeclines; ++i) {
+    counters_.declined.at(i).add(plan_.declined.at(i));
+  }
+}
+
+void HaproxyWatch::judge_effect() {
+  auto report = effect_.add(*picture_, fleet_.weights_differ, reactor_.now());
+  if (!report) {
+    return;
+  }
+  counters_.windows.add();
+  if (report->cause != EffectCause::kNone) {
+    counters_.warnings.at(static_cast<size_t>(report->cause)).add();
+    const ServerEffect& worst = report->servers[report->worst_server];
+    log_.event(Level::kWarn,
+               "event=weights_without_effect haproxy={} server={} expected_ratio={:.3f} "
+               "received_ratio={:.3f} held_ratio={:.3f} cause={} mode={} algorithm={}",
+               name_, report->worst_server, worst.expected, worst.received, worst.held,
+               to_string(report->cause), picture_->mode, picture_->algorithm);
+  }
+  report_ = std::move(report);
+}
+
+void HaproxyWatch::apply() {
+  for (const Change& change : wanted_) {
+    log_.event(Level::kInfo, "event={} haproxy={} kind={} server={} why={}",
+               applies_ ? "change" : "change_wanted", name_, to_string(change.kind), change.server,
+               quoted(change.why));
+  }
+  if (wanted_.empty() || !applies_) {
+    finish(true);
+    return;
+  }
+  std::vector<std::string> commands;
+  for (const Change& change : wanted_) {
+    commands.insert(commands.end(), change.commands.begin(), change.commands.end());
+  }
+  client_.run(std::move(commands),
+              [this](const adapters::HaproxyAnswers& answers) { end_changes(answers); });
+}
+
+void HaproxyWatch::end_changes(const adapters::HaproxyAnswers& answers) {
+  if (!answers) {
+    // Some may have been done: what we put into maintenance must be ours to end.
+    for (const Change& change : wanted_) {
+      membership_.note(change);
+    }
+    fail(answers.error().text);
+    return;
+  }
+  bool all = true;
+  size_t at = 0;
+  for (const Change& change : wanted_) {
+    const ChangeEnd end = judge(change, *answers, at);
+    at += change.commands.size();
+    membership_.note(change);
+    if (end.done) {
+      counters_.changes.at(static_cast<size_t>(change.kind)).add();
+      if (change.kind == ChangeKind::kRemove) {
+        membership_.deleted(change.server);
+      }
+      continue;
+    }
+    const Declined why = end.still_connected ? Declined::kStillConnected : Declined::kRefused;
+    counters_.declined.at(static_cast<size_t>(why)).add();
+    all = all && end.still_connected;
+    log_.event(end.still_connected ? Level::kDebug : Level::kError,
+               "event=change_declined haproxy={} kind={} server={} reason={} said={}", name_,
+               to_string(change.kind), change.server, to_string(why), quoted(end.said));
+  }
+  finish(all);
+}
+
+void HaproxyWatch::finish(bool ok) {
+  if (auto done = std::exchange(done_, nullptr)) {
+    done(ok);
+  }
+}
+
+}  // namespace spillway::app::balancing
