@@ -23,7 +23,6 @@
 #include "net/server_codings.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
-#include "net/tls.h"
 
 namespace spillway::net {
 

@@ -1,0 +1,68 @@
+// Three zones with a HAProxy each, entered by unlike shares of the traffic.
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "balance/farm.h"
+#include "balance/fleet.h"
+#include "balance/law_run.h"
+#include "balance/load.h"
+#include "balance/record.h"
+#include "balance/twice.h"
+
+namespace spillway::balance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<double, 3> kEntry = {0.40, 0.33, 0.27};
+
+std::string measure_zones() {
+  const auto plans = three_zones();
+  Fleet fleet(plans, {.period = 1000ms});
+  if (!fleet.error().empty()) {
+    return fleet.error();
+  }
+  const auto duration = is_long() ? 120s : 38s;
+  std::vector<Load> loads;
+  for (size_t zone = 0; zone < kEntry.size(); ++zone) {
+    loads.push_back(fleet.load(0.5 * capacity_of(plans) * kEntry[zone], duration, zone));
+  }
+  const Record record = fleet.watch(static_cast<double>(duration.count()));
+  std::string why;
+  std::array<double, 3> means{};
+  for (size_t zone = 0; zone < kEntry.size(); ++zone) {
+    const LoadReport report = loads[zone].report();
+    const auto own = windows(record, 10, 25, fleet.members(zone));
+    means[zone] = own.back().mean();
+    fmt::print(
+        "zone {}: mean {:.1f} %, spread p95 {:.1f}, at most 5 in {:.0f} % of {}; {} failed\n",
+        fleet.zones()[zone], means[zone], spread_quantile(own, 0.95), 100 * share_within(own, 5),
+        own.size(), report.failed);
+    if (share_within(own, 5) < 0.95) {
+      why += "zone " + fleet.zones()[zone] + " is not within 5 points of its own mean; ";
+    }
+    if (report.failed != 0) {
+      why += "requests failed; ";
+    }
+  }
+  fmt::print("load average {:.1f}\n", record.load_average);
+  // Else the zones were alike, and a mean over all of them would have done.
+  if (means[0] - means[2] < 8) {
+    why += "the zones' means are alike; ";
+  }
+  return why;
+}
+
+TEST(BalanceZones, EachZoneKeepsToItsOwnMeanWhenTheyAreEnteredUnequally) {
+  SKIP_WITHOUT_FARM();
+  expect_within_two_tries(measure_zones);
+}
+
+}  // namespace
+}  // namespace spillway::balance
