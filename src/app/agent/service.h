@@ -87,6 +87,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   void on_timer(base::Instant now) override;
   void begin_tick();
   void end_tick(const std::optional<Meter::Load>& load);
+  void follow_size();
   void decide(base::Instant now, const capacity::Reading& reading);
   void share(base::Instant now);
   void refresh_orders(base::Instant now);

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "adapters/agent_check.h"
 #include "adapters/cpu_reader.h"
 #include "adapters/emf.h"
@@ -80,6 +82,7 @@ void Service::begin_tick() {
 void Service::end_tick(const std::optional<Meter::Load>& load) {
   const auto now = reactor_.refresh();
   const auto cpu = cpu_.read(now);
+  follow_size();
   reading_ = meter_.read(now, cpu, load);
   load_answered_ = load_answered_ || load_ == nullptr || (load && load->has_value());
   // A window that has hardly begun says nothing; a sensor that is dead is the law's to judge.
@@ -117,6 +120,19 @@ bool Service::warming(base::Instant now) const {
     return false;
   }
   return !decision_ && (now < listen_until_ || !gate_open());
+}
+
+// A quota may change under a running server: it is of another class then.
+void Service::follow_size() {
+  const double cores = cpu_.allowed_cores();
+  if (cores <= 0 || cores == law_.self().cores) {
+    return;
+  }
+  auto server_class = config_.class_by_cores ? fmt::format("{}-{:.4g}", config_.server_class, cores)
+                                             : config_.server_class;
+  log_.event(Level::kInfo, "event=sized cores={:.3f} was={:.3f} class={}", cores, law_.self().cores,
+             server_class);
+  law_.resize(std::move(server_class), cores);
 }
 
 void Service::decide(base::Instant now, const capacity::Reading& reading) {
