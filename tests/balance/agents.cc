@@ -39,7 +39,7 @@ Agents::Agents(const Farm& farm, AgentOptions options, std::filesystem::path fol
   if (options_.law == "equal") {
     return;
   }
-  all_.resize(farm.size() + kNewcomers);
+  all_.resize(farm.size());
   for (One& one : all_) {
     one.port = free_port();
     one.admin_port = free_port();
@@ -49,7 +49,7 @@ Agents::Agents(const Farm& farm, AgentOptions options, std::filesystem::path fol
     sensor_ = std::make_unique<Sensor>(farm[options_.doubtful]->group(), folder_ / "sensor");
     error_ = sensor_->error();
   }
-  for (size_t i = 0; i < farm.size() && error_.empty(); ++i) {
+  for (size_t i = 0; i + options_.absent < farm.size() && error_.empty(); ++i) {
     start(i);
   }
 }
@@ -78,7 +78,7 @@ std::string Agents::configuration(size_t backend) const {
   if (options_.redis_port != 0) {
     text += fmt::format(
         "redis: {{primary: 127.0.0.1:{}, samples: true}}\n"
-        "registry: {{kind: redis, host: 127.0.0.1, port: {}, ttl: 3s, poll: 500ms}}\n",
+        "registry: {{kind: redis, host: 127.0.0.1, port: {}, poll: 500ms}}\n",
         options_.redis_port, server.port());
   } else {
     text += fmt::format("peers:\n  listen: 127.0.0.1:{}\n  list:\n", own.peer_port);
@@ -130,6 +130,9 @@ void Agents::kill(size_t backend) {
 void Agents::terminate(size_t backend) { ::kill(all_[backend].process->pid(), SIGTERM); }
 
 bool Agents::ended(size_t backend) {
+  if (!all_[backend].process) {
+    return true;
+  }
   all_[backend].process->read_lines();
   return all_[backend].process->poll_exit().has_value();
 }
