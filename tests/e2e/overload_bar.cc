@@ -100,7 +100,7 @@ class Bench {
     const double starved = day_.excused_misses();
     const Seconds cpu = cpu_of(pid);
     const auto began = Clock::now();
-    day_.start_load(static_cast<int>(rate), "--connections 2000 --timeout 1s --poisson");
+    day_.start_load(static_cast<int>(rate), "--connections 12000 --timeout 1s --poisson");
     (void)day_.until(std::chrono::duration_cast<std::chrono::milliseconds>(length) + 5s,
                      [&](const Metrics&) { return Clock::now() - began >= length; });
     const Seconds took = Clock::now() - began;

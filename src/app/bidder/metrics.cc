@@ -81,7 +81,8 @@ void write_requests(const MetricSources& sources, MetricsPage& page) {
         [](auto& s) -> auto& { return s.callers_gone; });
   page.gauge("spillway_bidder_in_flight_requests", "Requests not answered yet.", {},
              static_cast<double>(sum(sources, [](auto& s) -> auto& { return s.in_flight; })));
-  page.latency("spillway_bidder_queue_age_seconds", "Time a request waited to be read.", {},
+  page.latency("spillway_bidder_queue_age_seconds",
+               "Time a request waited to be read, pauses of reads not counted.", {},
                *merged(sources, [](auto& s) -> auto& { return s.queue_age; }));
   page.latency("spillway_bidder_answer_time_seconds", "Time from time zero to the answer.", {},
                *merged(sources, [](auto& s) -> auto& { return s.answer_time; }));

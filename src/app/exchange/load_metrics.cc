@@ -59,8 +59,8 @@ void write_load(const MetricSources& sources, MetricsPage& page) {
     queue_age->merge(worker->stats().queue_age);
     answer_time->merge(worker->stats().answer_time);
   }
-  page.latency("spillway_exchange_queue_age_seconds", "Time a request waited to be read.", {},
-               *queue_age);
+  page.latency("spillway_exchange_queue_age_seconds",
+               "Time a request waited to be read, pauses of reads not counted.", {}, *queue_age);
   page.latency("spillway_exchange_answer_time_seconds", "Time from time zero to the answer.", {},
                *answer_time);
   page.counter("spillway_exchange_deadline_misses_total",

@@ -68,7 +68,7 @@ Generator::Generator(net::Reactor& reactor, const LoadSettings& settings,
   }
   timer_fd_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   SPILLWAY_ASSERT(timer_fd_ >= 0);
-  reactor_.add(timer_fd_, EPOLLIN, *this);
+  reactor_.add(timer_fd_, EPOLLIN | EPOLLET, *this);  // setting it anew clears it: never read
 }
 
 Generator::~Generator() {
@@ -145,10 +145,6 @@ void Generator::wait_for_next() {
 }
 
 void Generator::on_ready(uint32_t /*events*/) {
-  uint64_t expirations = 0;
-  if (::read(timer_fd_, &expirations, sizeof expirations) < 0) {
-    return;
-  }
   for (int i = 0; i < kBatch && !stopping_; ++i) {
     const std::optional<base::Instant> due = arrivals_.next();
     if (!due || *due > reactor_.refresh()) {

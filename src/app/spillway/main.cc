@@ -27,6 +27,7 @@ struct Part {
 
 constexpr std::array kParts{
     Part{"agent", "answer HAProxy with the weight that keeps this server as full as its zone"},
+    Part{"balance", "say what a law of balancing would have made of a recorded load"},
     Part{"balancer",
          "beside HAProxy: servers of a registry, watched weights, proof of their effect, lint"},
     Part{"bidder", "run a bidder: bid requests in, bids of a catalog of campaigns out"},

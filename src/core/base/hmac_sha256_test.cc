@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
+#include "base/sha256_block.h"
+
 namespace spillway::base {
 namespace {
 
@@ -25,6 +28,24 @@ TEST(Sha256, HasTheDigestsOfTheStandard) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hex(sha256(std::string(1'000'000, 'a'))),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, IsTheSameInHardwareAndSoftware) {
+  if (!has_sha256_instructions()) {
+    GTEST_SKIP() << "this processor has no instructions for it";
+  }
+  Rng rng(1);
+  Sha256State hardware{};
+  Sha256State software{};
+  for (int i = 0; i < 1000; ++i) {
+    std::string block(kSha256Block, '\0');
+    for (char& byte : block) {
+      byte = static_cast<char>(rng.next());
+    }
+    compress_in_hardware(hardware, block);
+    compress_in_software(software, block);
+    ASSERT_EQ(hardware, software) << i;
+  }
 }
 
 // RFC 4231, section 4.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 
 #include "base/time.h"
 #include "capacity/law_settings.h"
@@ -14,6 +15,8 @@ namespace {
 
 /// The mean that a lone server is held against covers about this long.
 constexpr double kAnchorSeconds = 600;
+/// Readings in a row above its own mean's band after which a lone server is believed.
+constexpr uint32_t kBelieveAfter = 15;
 /// Share of change in the traffic that a living sensor must show.
 constexpr double kMoved = 0.05;
 
@@ -42,7 +45,7 @@ double failure_share(const Reading& reading) {
 
 void CapacityEstimate::on_reading(const LawSettings& settings, const Reading& reading,
                                   const ClassBand& peers, Reasons& reasons) {
-  if (!reading.sensor_alive || !std::isfinite(reading.utilization)) {
+  if (!reading.sensor_alive) {
     reasons.add(Reason::kSensorDead);
     return;
   }
@@ -63,16 +66,34 @@ void CapacityEstimate::on_reading(const LawSettings& settings, const Reading& re
   }
   double capacity = reading.successes_per_second /
                     (reading.utilization + settings.failure_penalty * failure_share(reading));
-  const double reference = peers.median > 0 ? peers.median : anchor();
-  if (reference > 0 && capacity > reference * settings.class_band) {
-    reasons.add(Reason::kAboveClass);
-    return;
+  if (banded(settings, peers, capacity, reasons)) {
+    learn(settings, capacity, reasons);
   }
-  if (reference > 0 && capacity < reference / settings.class_band) {
+}
+
+bool CapacityEstimate::banded(const LawSettings& settings, const ClassBand& peers, double& capacity,
+                              Reasons& reasons) {
+  const bool alone = peers.median <= 0;
+  const double reference = alone ? anchor() : peers.median;
+  if (reference <= 0) {
+    return true;
+  }
+  const double reading = !alone && peers.reading > 0 ? peers.reading : reference;
+  if (capacity > std::max(reference, reading) * settings.class_band) {
+    if (!alone || ++insisted_ < kBelieveAfter) {
+      reasons.add(Reason::kAboveClass);
+      return false;
+    }
+    anchor_ = capacity;
+    anchor_readings_ = kAnchorFrom;
+  }
+  insisted_ = 0;
+  const double least = std::min(reference, reading) / settings.class_band;
+  if (capacity < least) {
     reasons.add(Reason::kBelowClass);
-    capacity = reference / settings.class_band;
+    capacity = least;
   }
-  learn(settings, capacity, reasons);
+  return true;
 }
 
 bool CapacityEstimate::stuck(const LawSettings& settings, const Reading& reading) {

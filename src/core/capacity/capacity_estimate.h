@@ -10,13 +10,16 @@ namespace spillway::capacity {
 /// What the peers say of a class when a reading of one of it is judged.
 struct ClassBand {
   double median = 0;            ///< Of the peers' capacities; 0: nobody to compare with.
+  double reading = 0;           ///< Of their last readings, unsmoothed; 0: the same.
   double mean_utilization = 0;  ///< Of the zone's peers; 0: unknown.
   double median_p95_ms = 0;     ///< 0: unknown.
 };
 
 /// How many successful requests a second a server gives for one unit of utilization, smoothed in
 /// ln: an exponential mean, faster after two errors to the same side; readings that say nothing or
-/// lie are left out. Alone in its class, a server is held against its own mean of some minutes.
+/// lie are left out. The band is around what the class estimates and what it just read, so that a
+/// change that meets all is followed. Alone in its class, a server is held against its own mean of
+/// some minutes, and believed when it insists: no peer can tell a lie from a new cache.
 ///
 /// One thread. Time of a reading is constant.
 class CapacityEstimate {
@@ -38,12 +41,15 @@ class CapacityEstimate {
   static constexpr uint32_t kAnchorFrom = 5;
 
   [[nodiscard]] bool stuck(const LawSettings& settings, const Reading& reading);
+  [[nodiscard]] bool banded(const LawSettings& settings, const ClassBand& peers, double& capacity,
+                            Reasons& reasons);
   void learn(const LawSettings& settings, double capacity, Reasons& reasons);
 
   double value_ = 0;
   double anchor_ = 0;
   uint32_t anchor_readings_ = 0;
-  int same_side_ = 0;  ///< Large errors in a row, with their sign.
+  uint32_t insisted_ = 0;  ///< Readings above the own mean's band in a row.
+  int same_side_ = 0;      ///< Large errors in a row, with their sign.
   double last_utilization_ = -1;
   double first_successes_ = 0;  ///< When the same number was first read.
   bool traffic_moved_ = false;

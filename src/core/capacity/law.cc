@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "base/assert.h"
@@ -30,7 +31,7 @@ constexpr double kAnswersToFail = 20;
 constexpr double kTrustStep = 0.8;
 constexpr double kLeastTrust = 0.5;
 /// How fast the multiplicative law brings the mean weight back to where it should be.
-constexpr double kRecentre = 0.05;
+constexpr double kRecentre = 0.3;
 
 double seconds_of(base::Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -38,6 +39,13 @@ double seconds_of(base::Duration duration) {
 
 bool sensor_fails(Reasons reasons) {
   return reasons.has(Reason::kSensorDead) || reasons.has(Reason::kSensorStuck);
+}
+
+/// What a machine's set-point multiplies its weight with: only ratios matter.
+double offset_of(const LawSettings& settings, double cores) {
+  return settings.latency_equal && cores >= 1
+             ? equal_wait_utilization(cores, settings.latency_cores, settings.latency_utilization)
+             : 1;
 }
 
 }  // namespace
@@ -58,10 +66,14 @@ Law::Law(const LawSettings& settings, Identity self)
       delay_(settings.mean_delay),
       weight_(settings.law == LawKind::kStatic ? settings.static_weight : settings.mean_weight) {
   SPILLWAY_ASSERT(check(settings).empty());
-  if (settings_.latency_equal && self_.cores >= 1) {
-    offset_ =
-        equal_wait_utilization(self_.cores, settings_.latency_cores, settings_.latency_utilization);
-  }
+  offset_ = offset_of(settings_, self_.cores);
+}
+
+void Law::resize(std::string server_class, double cores) {
+  self_.server_class = std::move(server_class);
+  self_.cores = cores;
+  offset_ = offset_of(settings_, cores);
+  estimate_ = CapacityEstimate();
 }
 
 void Law::resume(double weight, double capacity) {
@@ -70,8 +82,9 @@ void Law::resume(double weight, double capacity) {
   estimate_.resume(capacity);
 }
 
-Decision Law::step(base::Instant now, const Reading& reading, const Orders& orders,
+Decision Law::step(base::Instant now, const Reading& measured, const Orders& orders,
                    const ZoneView& view) {
+  const Reading reading = sound(measured);
   const ZoneSummary zone = view.summary(now, self_.id, self_.zone, self_.server_class);
   Decision decision;
   decision.peers = zone.live;
@@ -81,6 +94,7 @@ Decision Law::step(base::Instant now, const Reading& reading, const Orders& orde
   }
   const ClassBand band{
       .median = zone.class_capacity,
+      .reading = zone.class_reading,
       .mean_utilization = zone.sensing > 0 ? zone.utilization_sum / zone.sensing : 0,
       .median_p95_ms = zone.median_p95_ms};
   estimate_.on_reading(settings_, reading, band, decision.reasons);
@@ -229,8 +243,10 @@ double Law::delayed_multiplicative(base::Instant now, const Reading& reading, co
     return weight_;
   }
   const double then = weight_at(now - settings_.own_delay - reading.window / 2);
-  return then * std::pow(std::max(means.utilization, kIdle) / std::max(reading.utilization, kIdle),
-                         settings_.gain);
+  return then *
+         std::pow(std::max(means.utilization, kIdle) / std::max(reading.utilization, kIdle),
+                  settings_.gain) *
+         std::pow(settings_.mean_weight / means.weight, kRecentre * settings_.gain);
 }
 
 double Law::gain_of(const Means& means, Decision& decision) const {
@@ -306,12 +322,11 @@ double Law::weight_at(base::Instant when) const {
 
 Sample Law::to_publish(base::Instant now, const Reading& reading, const Orders& orders,
                        const Decision& decision) {
-  const bool senses = reading.sensor_alive && std::isfinite(reading.utilization);
   return {.id = self_.id,
           .zone = self_.zone,
           .server_class = self_.server_class,
           .capacity = decision.capacity,
-          .utilization = senses ? std::clamp(reading.utilization, 0.0, 1.0) : 0,
+          .utilization = reading.utilization,
           .successes_per_second = reading.successes_per_second,
           .requests_per_second = reading.requests_per_second,
           .weight = decision.weight,
@@ -329,7 +344,7 @@ Sample Law::to_publish(base::Instant now, const Reading& reading, const Orders& 
           .window = reading.window,
           .serving_for = reading.serving_for,
           .started_at_ms = self_.started_at_ms,
-          .sensor_alive = senses && !decision.reasons.has(Reason::kSensorStuck),
+          .sensor_alive = reading.sensor_alive && !decision.reasons.has(Reason::kSensorStuck),
           .counts_successes = reading.counts_successes};
 }
 

@@ -60,12 +60,16 @@ class Law {
   Law(const LawSettings& settings, Identity self);
 
   /// `view` may hold this server's own samples; they are left out.
-  Decision step(base::Instant now, const Reading& reading, const Orders& orders,
+  /// Any reading will do: see sound().
+  Decision step(base::Instant now, const Reading& measured, const Orders& orders,
                 const ZoneView& view);
 
   [[nodiscard]] const LawSettings& settings() const { return settings_; }
 
   [[nodiscard]] const Identity& self() const { return self_; }
+
+  /// The machine was resized: what was learned of it is forgotten, the class's prior steps in.
+  void resize(std::string server_class, double cores);
 
   /// Continues where an earlier process was: a weight (above 0) and a capacity (0: unknown).
   void resume(double weight, double capacity);

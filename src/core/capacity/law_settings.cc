@@ -1,16 +1,15 @@
 #include "capacity/law_settings.h"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "capacity/checker.h"
 #include "capacity/problem.h"
 #include "capacity/stability.h"
 #include "capacity/weight.h"
@@ -25,45 +24,6 @@ using std::chrono::minutes;
 
 constexpr std::array<std::string_view, 6> kNames = {
     "equal", "static", "setpoint", "zone_mean_additive", "zone_mean_multiplicative", "capacity"};
-
-/// Four digits that count.
-std::string digits(double value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 4);
-  return {text, end.ptr};
-}
-
-std::string in_seconds(base::Duration duration) {
-  return digits(std::chrono::duration<double>(duration).count()) + " s";
-}
-
-class Checker {
- public:
-  void within(std::string key, double value, double low, double high) {
-    if (!(value >= low && value <= high)) {
-      add(std::move(key),
-          digits(value) + " is not between " + digits(low) + " and " + digits(high));
-    }
-  }
-
-  void within(std::string key, base::Duration value, base::Duration low, base::Duration high) {
-    if (value < low || value > high) {
-      add(std::move(key),
-          in_seconds(value) + " is not between " + in_seconds(low) + " and " + in_seconds(high));
-    }
-  }
-
-  void add(std::string key, std::string what) {
-    problems_.push_back({.key = std::move(key), .what = std::move(what)});
-  }
-
-  [[nodiscard]] bool clean() const { return problems_.empty(); }
-
-  std::vector<Problem> take() { return std::move(problems_); }
-
- private:
-  std::vector<Problem> problems_;
-};
 
 void check_weights(const LawSettings& settings, Checker& check) {
   check.within("mean_weight", settings.mean_weight, 10, 200);

@@ -1,10 +1,14 @@
 #include "capacity/reading.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/time.h"
 #include "capacity/sample.h"
 
 namespace spillway::capacity {
@@ -21,6 +25,26 @@ constexpr std::array<std::string_view, kReasons> kNames = {
 };
 
 }  // namespace
+
+Reading sound(const Reading& reading) {
+  const auto within = [](double value, double most) {
+    return std::isfinite(value) ? std::clamp(value, 0.0, most) : 0;
+  };
+  const auto at_most_years = [](base::Duration duration) {
+    return std::clamp(duration, base::Duration::zero(), base::Duration(std::chrono::years(10)));
+  };
+  return {.utilization = within(reading.utilization, 1),
+          .successes_per_second = within(reading.successes_per_second, kMostPerSecond),
+          .requests_per_second = within(reading.requests_per_second, kMostPerSecond),
+          .failures_per_second = within(reading.failures_per_second, kMostPerSecond),
+          .throttled_share = within(reading.throttled_share, 1),
+          .pressure = within(reading.pressure, 1),
+          .p95_ms = within(reading.p95_ms, kMostMs),
+          .window = at_most_years(reading.window),
+          .serving_for = at_most_years(reading.serving_for),
+          .sensor_alive = reading.sensor_alive && std::isfinite(reading.utilization),
+          .counts_successes = reading.counts_successes};
+}
 
 Reading reading_of(const Sample& sample) {
   return {.utilization = sample.utilization,

@@ -27,7 +27,11 @@ struct Reading {
   bool counts_successes = true;  ///< False: nobody tells how many; CPU alone steers.
 };
 
-/// What a recorded sample was made of.
+/// The same with every number in its range: what is not a number is 0, and of the utilization means
+/// a dead sensor.
+[[nodiscard]] Reading sound(const Reading& reading);
+
+/// What a recorded sample was made of: what sound() made, in a published sample.
 [[nodiscard]] Reading reading_of(const Sample& sample);
 
 /// What acted in a decision. Values are stable: they are metric labels' order.

@@ -19,6 +19,10 @@ enum class ServerState : uint8_t {
 /// Of `id`, `zone` and `server_class` each.
 inline constexpr size_t kLongestName = 128;
 
+/// More than any server does; what says more is a mistake or a lie.
+inline constexpr double kMostPerSecond = 1e9;
+inline constexpr double kMostMs = 1e7;
+
 /// What one server tells its peers about a window of time: all a law needs to know of another, and
 /// enough to take the same decision again from a recording.
 /// A value; `id`, `zone` and `server_class` are at most 128 bytes each.

@@ -27,12 +27,12 @@ constexpr std::array<std::string_view, kSampleErrcs> kSampleErrcNames = {
 constexpr std::array<std::string_view, 4> kMembersErrcNames = {"empty", "fewer_than_half",
                                                                "too_many", "bad_name"};
 
-constexpr double kMostPerSecond = 1e9;
-constexpr double kMostMs = 1e7;
 constexpr double kMostCores = 1e5;
 /// One peer's capacity counts as at most this many times the zone's median: a single lie must not
 /// scale everybody else's weight to the bottom.
 constexpr double kOutlier = 16;
+/// Utilization below which successes a unit of it say nothing.
+constexpr double kWorking = 0.05;
 
 /// Reorders `values`. 0 when empty; of an even number the mean of the middle two.
 double median(std::vector<double>& values) {
@@ -187,6 +187,7 @@ struct Columns {
   std::vector<double> capacities;
   std::vector<double> of_class_here;
   std::vector<double> of_class_anywhere;
+  std::vector<double> class_readings;
   std::vector<double> failure_shares;
   std::vector<double> p95s_ms;
 };
@@ -208,6 +209,15 @@ void add_live(const Sample& peer, ZoneSummary& zone, Columns& columns) {
   }
 }
 
+void add_of_class(const Sample& peer, bool here, Columns& columns) {
+  if (peer.capacity > 0) {
+    (here ? columns.of_class_here : columns.of_class_anywhere).push_back(peer.capacity);
+  }
+  if (peer.sensor_alive && peer.utilization >= kWorking && peer.successes_per_second > 0) {
+    columns.class_readings.push_back(peer.successes_per_second / peer.utilization);
+  }
+}
+
 }  // namespace
 
 ZoneSummary ZoneView::summary(base::Instant now, std::string_view id, std::string_view zone_name,
@@ -226,8 +236,8 @@ ZoneSummary ZoneView::summary(base::Instant now, std::string_view id, std::strin
       add_live(peer, zone, columns);
       ages += std::max(now - peer.taken_at, base::Duration::zero());
     }
-    if (peer.capacity > 0 && peer.server_class == server_class) {
-      (here ? columns.of_class_here : columns.of_class_anywhere).push_back(peer.capacity);
+    if (peer.server_class == server_class) {
+      add_of_class(peer, here, columns);
     }
   }
   zone.median_capacity = median(columns.capacities);
@@ -240,6 +250,7 @@ ZoneSummary ZoneView::summary(base::Instant now, std::string_view id, std::strin
   auto& of_class =
       columns.of_class_here.empty() ? columns.of_class_anywhere : columns.of_class_here;
   zone.class_capacity = median(of_class);
+  zone.class_reading = median(columns.class_readings);
   zone.class_peers = static_cast<uint32_t>(of_class.size());
   zone.median_failure_share = median(columns.failure_shares);
   zone.median_p95_ms = median(columns.p95s_ms);

@@ -61,6 +61,7 @@ struct ZoneSummary {
   double max_capacity = 0;     ///< Of the same.
   uint32_t estimating = 0;     ///< Live ones that know their capacity.
   double class_capacity = 0;   ///< Median of this class: in the zone, else anywhere; 0: unknown.
+  double class_reading = 0;    ///< Median of what they just read, unsmoothed; 0: unknown.
   uint32_t class_peers = 0;    ///< How many that median is of.
   double median_capacity = 0;  ///< Of the zone; 0: unknown.
   double median_failure_share = 0;  ///< Of what live ones answered, their failures.

@@ -37,8 +37,9 @@ struct Request {
   std::string_view client_address;
   bool secure = false;        ///< Came over TLS.
   base::Instant time_zero{};  ///< When the reactor could first have seen the first byte.
-  base::Instant read_at{};    ///< When the last byte was read. The difference of reading
-                              ///< the first byte and time_zero is the queue age.
+  base::Instant read_at{};    ///< When the last byte was read.
+  /// From time_zero to reading the first byte, a pause of reads taken off: how far this thread is
+  /// behind its work, not how long it chose not to look.
   base::Duration queue_age{};
 
   /// First value of `name` (compared without case), empty when absent.

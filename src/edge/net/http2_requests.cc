@@ -48,7 +48,7 @@ void Http2Session::begin_stream(int32_t id) {
   stream.id = id;
   stream.index = streams_.size() - 1;
   stream.arrival = arrival_;
-  stream.age = now() - stream.arrival;
+  stream.age = worker_.queue_age(stream.arrival);
   stream.pending = &worker_.take_request();
   stream.pending->connection = &connection_;
   stream.pending->stream = &stream;

@@ -23,7 +23,6 @@
 #include "net/server_codings.h"
 #include "net/server_worker.h"
 #include "net/stream.h"
-#include "net/tls.h"
 
 namespace spillway::net {
 
@@ -111,7 +110,7 @@ void ServerConnection::read() {
     return;
   }
   arrival_ = arrival;
-  arrival_age_ = worker_.reactor.now() - arrival_;
+  arrival_age_ = worker_.queue_age(arrival_);
   worker_.counters.received_bytes.add(result.bytes);
   end_ += result.bytes;
   needs_bytes_ = false;

@@ -129,7 +129,11 @@ class TlsCaller {
 
 TEST_F(ServerPausesTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
   base::Duration age{-1};
-  custom_ = [&](const Request& request, Reply&) { age = request.queue_age; };
+  base::Duration queue_age{-1};
+  custom_ = [&](const Request& request, Reply&) {
+    age = request.read_at - request.time_zero;
+    queue_age = request.queue_age;
+  };
   start();
   RawSocket kept = RawSocket::to(server_->port());
   ASSERT_TRUE(eventually([&] { return server_->open_connections() == 1; }));
@@ -144,6 +148,7 @@ TEST_F(ServerPausesTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
   });
   EXPECT_EQ(status_of(kept.receive_message()), "200");
   EXPECT_GE(age, 2ms);
+  EXPECT_LE(queue_age, age - 2ms) << "the thread was not behind, it did not look";
   EXPECT_EQ(counters().read_pauses.value(), 2U);
   EXPECT_EQ(counters().reads_held.value(), 1U);
   EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
@@ -151,7 +156,11 @@ TEST_F(ServerPausesTest, WhatComesInAPauseOfReadsWaitsForItsEndAndIsThatOld) {
 
 TEST_F(ServerPausesTest, AnHttp2CallerWaitsForTheEndOfAPauseAndIsThatOld) {
   base::Duration age{-1};
-  custom_ = [&](const Request& request, Reply&) { age = request.queue_age; };
+  base::Duration queue_age{-1};
+  custom_ = [&](const Request& request, Reply&) {
+    age = request.read_at - request.time_zero;
+    queue_age = request.queue_age;
+  };
   open();
   Http2Client client(port());
   ASSERT_EQ(client.wait(client.ask("/first")).status, "200");
@@ -163,6 +172,7 @@ TEST_F(ServerPausesTest, AnHttp2CallerWaitsForTheEndOfAPauseAndIsThatOld) {
   pause(2ms);
   EXPECT_EQ(client.wait(second).status, "200");
   EXPECT_GE(age, 2ms);
+  EXPECT_LE(queue_age, age - 2ms);
   EXPECT_EQ(client.wait(client.ask("/third")).status, "200");
   EXPECT_EQ(counters().reads_held.value(), 1U);
   EXPECT_EQ(counters().http2_connections.value(), 1U);

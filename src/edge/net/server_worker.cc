@@ -107,6 +107,10 @@ base::Instant ServerWorker::arrival(base::Instant& held_since) const {
   return std::min(reactor.earliest_arrival(), std::exchange(held_since, base::kNever));
 }
 
+base::Duration ServerWorker::queue_age(base::Instant arrival) const {
+  return reactor.now() - std::min(reactor.now(), std::max(arrival, pause_ended_at_));
+}
+
 void ServerWorker::on_timer(base::Instant /*now*/) {
   const Scope scope(*this);
   end_pause();
@@ -117,6 +121,7 @@ void ServerWorker::end_pause() {
     return;
   }
   cancel();
+  pause_ended_at_ = reactor.now();
   for (size_t i = connections_.size(); i-- > 0;) {
     connections_[i]->resume();
   }

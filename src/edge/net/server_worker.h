@@ -59,6 +59,9 @@ class ServerWorker : private Timer {
   /// Since when bytes read now may have waited, a pause included; clears `held_since`.
   [[nodiscard]] base::Instant arrival(base::Instant& held_since) const;
 
+  /// How long what came at `arrival` has waited for this thread until now, pauses not counted.
+  [[nodiscard]] base::Duration queue_age(base::Instant arrival) const;
+
   /// A request was refused in this Scope: the Scopes of the next while are timed.
   void note_refusal() {
     refused_ = true;
@@ -128,6 +131,7 @@ class ServerWorker : private Timer {
   PendingRequest* live_ = nullptr;
   size_t depth_ = 0;
   base::Instant timed_until_{};
+  base::Instant pause_ended_at_{};
   bool refused_ = false;
   bool reads_paused_ = false;
 };

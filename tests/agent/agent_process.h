@@ -1,0 +1,306 @@
+#pragma once
+
+// For tests only: the agent as a program, and what stands around it.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "e2e/exchange_process.h"
+#include "e2e/sockets.h"
+#include "net/http.h"
+#include "net/server.h"
+#include "net/test_kit.h"
+
+namespace spillway::e2e {
+
+using namespace std::chrono_literals;
+
+/// Asks again every 10 ms until it holds; false after `patience`.
+inline bool becomes(const std::function<bool()>& condition,
+                    std::chrono::milliseconds patience = 15s) {
+  const auto end = Clock::now() + patience;
+  while (!condition()) {
+    if (Clock::now() >= end) {
+      return false;
+    }
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+/// A port that nobody was bound to a moment ago.
+inline uint16_t free_port(int type) {
+  const int fd = ::socket(AF_INET, type | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  socklen_t size = sizeof address;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+inline constexpr const char* kFleetKey = "0123456789abcdef0123456789abcdef";
+
+/// A running `spillway agent`; killed at the end when it has not ended.
+class AgentProcess {
+ public:
+  /// `agent_keys` go into the section `agent`, beside id, key and listen; `more` are other
+  /// sections. Port 0: a free one.
+  AgentProcess(std::string_view id, std::string_view agent_keys, std::string_view more,
+               uint16_t port = 0)
+      : config_(fmt::format("agent: {{ id: {}, key: \"{}\", listen: \"127.0.0.1:{}\"{}{} }}\n"
+                            "admin: {{ listen: \"127.0.0.1:0\" }}\n{}",
+                            id, kFleetKey, port, agent_keys.empty() ? "" : ", ", agent_keys,
+                            more)) {
+    int out[2];
+    if (::pipe2(out, O_CLOEXEC) != 0) {
+      return;
+    }
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(out[1], STDOUT_FILENO);
+      const int log = ::open(log_.path().c_str(), O_WRONLY | O_APPEND);
+      ::dup2(log, STDERR_FILENO);
+      ::execl(SPILLWAY_BINARY_DIR "/libexec/spillway-agent", "spillway-agent", "--config",
+              config_.path().c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    out_ = Fd(out[0]);
+    std::string line;
+    while (line.find('\n') == std::string::npos && read_some(line)) {
+    }
+    poll_port_ = port_after(line, "listen=");
+    admin_port_ = port_after(line, "admin=");
+  }
+
+  AgentProcess(const AgentProcess&) = delete;
+  AgentProcess& operator=(const AgentProcess&) = delete;
+
+  ~AgentProcess() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+
+  [[nodiscard]] bool started() const { return poll_port_ != 0; }
+
+  [[nodiscard]] uint16_t port() const { return poll_port_; }
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// What HAProxy would be told now.
+  [[nodiscard]] std::string poll() const {
+    return net::testing::RawSocket::to(poll_port_).receive_all();
+  }
+
+  [[nodiscard]] Caller admin() const { return {.port = admin_port_, .extra_headers = ""}; }
+
+  [[nodiscard]] std::string status() const { return admin().call("GET", "/status").body; }
+
+  [[nodiscard]] std::string metrics() const { return admin().call("GET", "/metrics").body; }
+
+  /// One series, labels as written; -1 when it is not there.
+  [[nodiscard]] double metric(const std::string& series) const {
+    const std::string page = "\n" + metrics();
+    const auto at = page.find("\n" + series + " ");
+    return at == std::string::npos ? -1 : std::atof(page.c_str() + at + series.size() + 2);
+  }
+
+  [[nodiscard]] bool order(const std::string& path) const {
+    return admin().call("POST", path).status() == 200;
+  }
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  [[nodiscard]] std::string log() const {
+    std::ifstream file(log_.path());
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  /// The exit status, -1 when it does not end in time.
+  int wait(std::chrono::milliseconds patience = 15s) {
+    const Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    pollfd ended{.fd = watch.value(), .events = POLLIN, .revents = 0};
+    if (::poll(&ended, 1, static_cast<int>(patience.count())) <= 0) {
+      return -1;
+    }
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  static uint16_t port_after(const std::string& line, std::string_view name) {
+    const size_t at = line.find(name);
+    const size_t colon = at == std::string::npos ? at : line.find(':', at);
+    return colon == std::string::npos ? uint16_t{0}
+                                      : static_cast<uint16_t>(std::atoi(line.c_str() + colon + 1));
+  }
+
+  bool read_some(std::string& into) {
+    pollfd ready{.fd = out_.value(), .events = POLLIN, .revents = 0};
+    std::array<char, 512> bytes{};
+    const ssize_t got =
+        ::poll(&ready, 1, 20'000) == 1 ? ::read(out_.value(), bytes.data(), bytes.size()) : 0;
+    into.append(bytes.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return got > 0;
+  }
+
+  TemporaryFile config_, log_;
+  Fd out_;
+  pid_t pid_ = -1;
+  uint16_t poll_port_ = 0, admin_port_ = 0;
+};
+
+/// A served process: any path is answered 200 and counted, /load tells, /ready is the gate. Its
+/// processor time is what the test says: a tree of files for `cpu.proc_root`.
+class ServedProcess {
+ public:
+  ServedProcess() {
+    char name[] = "/tmp/spillway_served_XXXXXX";
+    folder_ = ::mkdtemp(name);
+    tell_cpu(0, 100);
+    thread_.sync([this] {
+      std::vector<net::Server::Worker> workers;
+      workers.push_back({.reactor = thread_.reactor,
+                         .handler = [this](const net::Request& request, net::Reply reply) {
+                           net::Response response = answer(request);
+                           reply.send(std::move(response));
+                         }});
+      server_ =
+          std::make_unique<net::Server>("127.0.0.1:0", net::ServerLimits{}, std::move(workers));
+      server_->start();
+    });
+  }
+
+  ServedProcess(const ServedProcess&) = delete;
+  ServedProcess& operator=(const ServedProcess&) = delete;
+
+  ~ServedProcess() {
+    thread_.sync([this] { server_.reset(); });
+    ::unlink((folder_ + "/stat").c_str());
+    ::rmdir(folder_.c_str());
+  }
+
+  [[nodiscard]] uint16_t port() const { return server_->port(); }
+
+  [[nodiscard]] std::string load_url() const {
+    return fmt::format("http://127.0.0.1:{}/load", port());
+  }
+
+  [[nodiscard]] std::string ready_url() const {
+    return fmt::format("http://127.0.0.1:{}/ready", port());
+  }
+
+  [[nodiscard]] const std::string& proc_root() const { return folder_; }
+
+  /// Clock ticks of /proc/stat since the start. Replaced at once: nobody reads a half.
+  void tell_cpu(uint64_t used, uint64_t idle) const {
+    const auto next = folder_ + "/next";
+    std::ofstream(next) << fmt::format("cpu {} 0 0 {} 0 0 0 0\ncpu0 0 0 0 0\n", used, idle);
+    ::rename(next.c_str(), (folder_ + "/stat").c_str());
+  }
+
+  /// Works at `per_second` requests with `utilization` until the test ends it.
+  std::atomic<double> successes{0}, failures{0}, in_flight{0};
+  std::atomic<bool> ready{true}, tells{true};
+  std::atomic<uint64_t> served{0};
+
+ private:
+  net::Response answer(const net::Request& request) {
+    if (request.path() == "/ready") {
+      return {.status = static_cast<uint16_t>(ready ? 200 : 503), .body = "ok\n"};
+    }
+    if (request.path() != "/load") {
+      ++served;
+      return {.status = 200, .content_type = "text/plain", .body = "ok\n"};
+    }
+    if (!tells) {
+      return {.status = 503};
+    }
+    return {
+        .status = 200,
+        .content_type = "application/json",
+        .body = fmt::format(
+            R"({{"requests":{},"successes":{},"failures":{},"in_flight":{},"limit":100}})",
+            successes + failures + in_flight, successes.load(), failures.load(), in_flight.load())};
+  }
+
+  std::string folder_;
+  net::testing::ReactorThread thread_;
+  std::unique_ptr<net::Server> server_;
+};
+
+/// Drives served processes as if time went by: `utilization` and requests a second of each.
+class Workload {
+ public:
+  struct Work {
+    ServedProcess& process;
+    double per_second;
+    double utilization;
+    double used_s = 0;
+  };
+
+  explicit Workload(std::vector<Work> works)
+      : works_(std::move(works)), thread_([this] { run(); }) {}
+
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  ~Workload() {
+    done_ = true;
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    const auto start = Clock::now();
+    auto last = start;
+    while (!done_) {
+      ::poll(nullptr, 0, 10);
+      const auto now = Clock::now();
+      const double step_s = std::chrono::duration<double>(now - last).count();
+      const double all_s = std::chrono::duration<double>(now - start).count();
+      last = now;
+      for (auto& work : works_) {
+        work.used_s += work.utilization * step_s;
+        work.process.successes = work.process.successes + work.per_second * step_s;
+        // 10 000 ticks a second, so that the windows of tests are not coarse.
+        work.process.tell_cpu(static_cast<uint64_t>(work.used_s * 1e4),
+                              100 + static_cast<uint64_t>((all_s - work.used_s) * 1e4));
+      }
+    }
+  }
+
+  std::vector<Work> works_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+}  // namespace spillway::e2e
