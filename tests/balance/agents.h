@@ -35,6 +35,9 @@ class Agents {
   /// `folder`: for their configurations. `group`: what they run in. All must outlive this.
   Agents(const Farm& farm, AgentOptions options, std::filesystem::path folder,
          const ControlGroup& group);
+  ~Agents();  ///< Kills them: nobody waits for what they drain.
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
 
   /// Empty when all answer.
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -48,9 +51,6 @@ class Agents {
   /// As a crash does.
   void kill(size_t backend);
 
-  /// SIGTERM: it drains, waits and ends.
-  void terminate(size_t backend);
-
   /// True once it has ended, and before it was started.
   [[nodiscard]] bool ended(size_t backend);
 
@@ -62,7 +62,7 @@ class Agents {
 
   [[nodiscard]] Sensor& sensor() { return *sensor_; }
 
-  /// CPU used by one so far, and its private memory in KiB; -1 when it is not there.
+  /// CPU used by all threads of one so far, and its private memory in KiB (-1: it is not there).
   [[nodiscard]] double cpu_s(size_t backend) const;
   [[nodiscard]] long private_kib(size_t backend) const;
 
