@@ -21,8 +21,8 @@
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
 #include "app/config/url.h"
+#include "app/stores/redis_section.h"
 #include "net/stream.h"
-#include "net/tls.h"
 
 namespace spillway::app::agent {
 namespace {
@@ -261,23 +261,6 @@ void read_peers(ConfigReader& root, AgentConfig& out) {
   reader.finish();
 }
 
-void read_redis_tls(ConfigReader reader, std::optional<net::TlsClientSettings>& out) {
-  bool enabled = false;
-  net::TlsClientSettings tls;
-  reader.read("enabled", enabled);
-  reader.read("host", tls.host);
-  reader.read("ca_file", tls.ca_file);
-  reader.read("cert_file", tls.certificate_file);
-  reader.read("key_file", tls.key_file);
-  if (tls.certificate_file.empty() != tls.key_file.empty()) {
-    reader.problem("", "must have cert_file and key_file, or none of the two");
-  }
-  if (enabled) {
-    out = tls;
-  }
-  reader.finish();
-}
-
 void read_redis(ConfigReader& root, AgentConfig& out) {
   const bool there = root.has("redis");
   auto reader = root.section("redis");
@@ -286,20 +269,11 @@ void read_redis(ConfigReader& root, AgentConfig& out) {
   redis.max_bytes = uint64_t{1} << 20;
   redis.max_reply_bytes = uint64_t{8} << 20;
   reader.read("samples", out.redis_samples);
-  reader.read("primary", redis.primary);
-  reader.read("sentinels", redis.sentinels);
-  reader.read("sentinel_name", redis.sentinel_name);
-  reader.read("sentinel_password", redis.sentinel_password);
-  reader.read("user", redis.user);
-  reader.read("password", redis.password);
-  reader.read("database", redis.database, 0, 1'000'000);
-  read_redis_tls(reader.section("tls"), redis.tls);
+  read_redis_place(reader, redis);
   reader.read("connect_timeout", redis.connect_timeout, 10ms, 30s);
   reader.read("stall_after", redis.stall_after, 50ms, 60s);
   if (there) {
-    for (const auto& problem : validate(redis)) {
-      reader.problem("", problem.key + ": " + problem.what);
-    }
+    report_redis_problems(reader, redis);
     if (out.redis_samples && out.key.empty()) {
       reader.problem("", "wants agent.key or agent.key_file: samples are signed");
     }

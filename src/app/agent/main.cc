@@ -5,14 +5,13 @@
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include "app/agent/agent_config.h"
 #include "app/agent/service.h"
 #include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
-#include "openrtb/document.h"
+#include "app/serving/console.h"
 
 namespace spillway::app::agent {
 namespace {
@@ -24,24 +23,6 @@ struct Options {
   bool check = false;
   bool json = false;
 };
-
-int report_problems(const std::vector<ConfigProblem>& problems, const Options& options) {
-  if (options.json) {
-    std::vector<std::string> items;
-    items.reserve(problems.size());
-    for (const auto& problem : problems) {
-      items.push_back(fmt::format(R"({{"key":{},"line":{},"what":{}}})",
-                                  openrtb::json_string(problem.key), problem.line,
-                                  openrtb::json_string(problem.what)));
-    }
-    fmt::print("{{\"ok\":false,\"problems\":[{}]}}\n", fmt::join(items, ","));
-    return kFailed;
-  }
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, options.path));
-  }
-  return kFailed;
-}
 
 int check_config(const AgentConfig& config, const Options& options) {
   if (options.json) {
@@ -59,12 +40,13 @@ int check_config(const AgentConfig& config, const Options& options) {
 int run_with(const Options& options) {
   const auto text = read_config_file(options.path);
   if (!text) {
-    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options);
+    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options.path,
+                           options.json);
   }
   std::vector<ConfigProblem> problems;
   auto config = read_agent_config(*text, problems);
   if (!problems.empty()) {
-    return report_problems(problems, options);
+    return report_problems(problems, options.path, options.json);
   }
   if (options.check) {
     return check_config(config, options);
@@ -75,13 +57,7 @@ int run_with(const Options& options) {
     return kFailed;
   }
   service.run([&](const std::string& listen, const std::string& admin) {
-    if (options.json) {
-      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n",
-                 openrtb::json_string(listen), openrtb::json_string(admin));
-    } else {
-      fmt::print("event=started listen={} admin={}\n", listen, admin);
-    }
-    std::fflush(stdout);
+    print_started(listen, admin, options.json);
   });
   return 0;
 }

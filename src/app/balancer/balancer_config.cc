@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +20,7 @@
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
 #include "app/config/url.h"
-#include "net/tls.h"
+#include "app/stores/redis_section.h"
 
 namespace spillway::app::balancing {
 namespace {
@@ -138,33 +137,10 @@ void read_haproxies(ConfigReader& root, std::vector<HaproxyPlace>& out) {
   }
 }
 
-void read_redis_tls(ConfigReader reader, std::optional<net::TlsClientSettings>& out) {
-  bool enabled = false;
-  net::TlsClientSettings tls;
-  reader.read("enabled", enabled);
-  reader.read("host", tls.host);
-  reader.read("ca_file", tls.ca_file);
-  reader.read("cert_file", tls.certificate_file);
-  reader.read("key_file", tls.key_file);
-  if (enabled) {
-    out = tls;
-  }
-  reader.finish();
-}
-
 void read_redis(ConfigReader reader, adapters::RedisSettings& out, bool wanted) {
-  reader.read("primary", out.primary);
-  reader.read("sentinels", out.sentinels);
-  reader.read("sentinel_name", out.sentinel_name);
-  reader.read("sentinel_password", out.sentinel_password);
-  reader.read("user", out.user);
-  reader.read("password", out.password);
-  reader.read("database", out.database, 0, 1'000'000);
-  read_redis_tls(reader.section("tls"), out.tls);
+  read_redis_place(reader, out);
   if (wanted) {
-    for (const auto& problem : validate(out)) {
-      reader.problem("", problem.key + ": " + problem.what);
-    }
+    report_redis_problems(reader, out);
   }
   reader.finish();
 }

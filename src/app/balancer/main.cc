@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include "app/balancer/balancer.h"
 #include "app/balancer/balancer_config.h"
@@ -13,8 +12,8 @@
 #include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/serving/console.h"
 #include "app/serving/listeners.h"
-#include "openrtb/document.h"
 
 namespace spillway::app::balancing {
 namespace {
@@ -29,24 +28,6 @@ struct Options {
   bool dry_run = false;
   bool json = false;
 };
-
-int report_problems(const std::vector<ConfigProblem>& problems, const Options& options) {
-  if (options.json) {
-    std::vector<std::string> items;
-    items.reserve(problems.size());
-    for (const auto& problem : problems) {
-      items.push_back(fmt::format(R"({{"key":{},"line":{},"what":{}}})",
-                                  openrtb::json_string(problem.key), problem.line,
-                                  openrtb::json_string(problem.what)));
-    }
-    fmt::print("{{\"ok\":false,\"problems\":[{}]}}\n", fmt::join(items, ","));
-    return kFailed;
-  }
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, options.path));
-  }
-  return kFailed;
-}
 
 void print_wanted(const Balancer& balancer, const Options& options) {
   if (options.json) {
@@ -80,12 +61,7 @@ int serve(BalancerConfig config, const Options& options) {
     if (options.once) {
       return;
     }
-    if (options.json) {
-      fmt::print("{{\"event\":\"started\",\"admin\":{}}}\n", openrtb::json_string(admin));
-    } else {
-      fmt::print("event=started admin={}\n", admin);
-    }
-    std::fflush(stdout);
+    print_started("", admin, options.json);
   });
   if (options.once) {
     print_wanted(balancer, options);
@@ -96,12 +72,13 @@ int serve(BalancerConfig config, const Options& options) {
 int run_with(const Options& options) {
   auto text = read_config_file(options.path);
   if (!text) {
-    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options);
+    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options.path,
+                           options.json);
   }
   std::vector<ConfigProblem> problems;
   auto config = read_balancer_config(*text, problems);
   if (!problems.empty()) {
-    return report_problems(problems, options);
+    return report_problems(problems, options.path, options.json);
   }
   if (!options.admin.empty()) {
     config.admin_listen = options.admin;

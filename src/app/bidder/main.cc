@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "adapters/catalog_source.h"
@@ -16,9 +15,9 @@
 #include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/serving/console.h"
 #include "app/serving/listeners.h"
 #include "app/serving/wall_clock.h"
-#include "openrtb/document.h"
 
 namespace spillway::app::bidding {
 namespace {
@@ -35,25 +34,6 @@ struct Options {
   bool json = false;
 };
 
-int report_problems(const std::vector<ConfigProblem>& problems, const Options& options) {
-  const std::string path = options.demo ? "spillway bidder" : options.path;
-  if (options.json) {
-    std::vector<std::string> items;
-    items.reserve(problems.size());
-    for (const auto& problem : problems) {
-      items.push_back(fmt::format(R"({{"key":{},"line":{},"what":{}}})",
-                                  openrtb::json_string(problem.key), problem.line,
-                                  openrtb::json_string(problem.what)));
-    }
-    fmt::print("{{\"ok\":false,\"problems\":[{}]}}\n", fmt::join(items, ","));
-    return kFailed;
-  }
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, path));
-  }
-  return kFailed;
-}
-
 int serve(BidderConfig config, ServiceParts parts, const Options& options) {
   raise_file_limit();
   Service service(std::move(config), std::move(parts));
@@ -62,13 +42,7 @@ int serve(BidderConfig config, ServiceParts parts, const Options& options) {
     return kFailed;
   }
   const bool clean = service.run([&](const std::string& listen, const std::string& admin) {
-    if (options.json) {
-      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n",
-                 openrtb::json_string(listen), openrtb::json_string(admin));
-    } else {
-      fmt::print("event=started listen={} admin={}\n", listen, admin);
-    }
-    std::fflush(stdout);
+    print_started(listen, admin, options.json);
   });
   return clean ? 0 : kFailed;
 }
@@ -84,20 +58,21 @@ int check_config(const BidderConfig& config, const Options& options) {
 }
 
 int run_with(const Options& options) {
+  const std::string file = options.demo ? "spillway bidder" : options.path;
   std::string text;
   if (options.demo) {
     text = demo_config("sqlite:" + options.demo_file);
   } else {
     auto read = read_config_file(options.path);
     if (!read) {
-      return report_problems({{.key = "", .line = 0, .what = read.error()}}, options);
+      return report_problems({{.key = "", .line = 0, .what = read.error()}}, file, options.json);
     }
     text = std::move(*read);
   }
   std::vector<ConfigProblem> problems;
   auto config = read_bidder_config(text, problems);
   if (!problems.empty()) {
-    return report_problems(problems, options);
+    return report_problems(problems, file, options.json);
   }
   if (!options.listen.empty()) {
     config.listen = options.listen;
@@ -124,8 +99,8 @@ int run_with(const Options& options) {
       config.catalog.address,
       {.patience = std::chrono::duration_cast<std::chrono::milliseconds>(config.catalog.patience)});
   if (!catalog) {
-    return report_problems({{.key = "catalog.address", .line = 0, .what = catalog.error()}},
-                           options);
+    return report_problems({{.key = "catalog.address", .line = 0, .what = catalog.error()}}, file,
+                           options.json);
   }
   parts.config_path = options.path;
   parts.catalog = std::move(*catalog);

@@ -294,27 +294,16 @@ void Service::check_self(base::Instant now) {
   }
 }
 
-std::string Service::set_mode(std::string_view key, resilience::Mode mode, base::Duration lasting,
-                              std::string_view why) {
-  const base::Instant now = clock_.now();
-  const auto until = lasting <= base::Duration::zero() || lasting >= base::kNever - now
-                         ? base::kNever
-                         : now + lasting;
-  std::vector<resilience::Transition> transitions;
-  if (!registry_.set_mode(key, now, mode, until, why, transitions)) {
-    return fmt::format("key: there is no circuit \"{}\"", key);
-  }
-  log_transitions(transitions);
-  return {};
-}
-
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return is_ready(); },
           .load = [this] { return load_of(workers_, *server_, config_->shedding); },
           .circuits = [this] { return observe::circuits_json(registry_); },
-          .set_mode = [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
-                             std::string_view why) { return set_mode(key, mode, lasting, why); },
+          .set_mode =
+              [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
+                     std::string_view why) {
+                return circuits_.set_mode(key, clock_.now(), mode, lasting, why);
+              },
           .reload = [this] { return reload(); }};
 }
 
@@ -339,28 +328,14 @@ std::string Service::metrics() {
                        .reloads_refused = reloads_refused_});
 }
 
-void Service::log_transitions(const std::vector<resilience::Transition>& transitions) {
-  for (const auto& t : transitions) {
-    const bool bad = t.to_state == resilience::State::kOpen && t.from_state != t.to_state;
-    log_.event(bad ? observe::Level::kWarn : observe::Level::kInfo,
-               "event=circuit_transition key={} from={} to={} from_mode={} mode={} epoch={} "
-               "rule={} calls={} bad={} open_for_ms={:.0f} reason={}",
-               t.key, resilience::to_string(t.from_state), resilience::to_string(t.to_state),
-               resilience::to_string(t.from_mode), resilience::to_string(t.to_mode), t.epoch,
-               t.rule, t.calls, t.bad, base::to_ms(t.open_for), observe::quoted(t.reason));
-  }
-}
-
 void Service::on_timer(base::Instant now) {
-  std::vector<resilience::Transition> transitions;
-  registry_.tick(now, transitions);
-  log_transitions(transitions);
+  circuits_.tick(now);
   (void)shared_.grant.expire(now);
   check_self(now);
   if (tls_ != nullptr) {
     tls_->tick(now);
   }
-  tell_life(now);
+  life_.tell_of(workers_, now);
   go_on_stopping(now);
   control_.timers().arm(*this, now + kTick);
 }

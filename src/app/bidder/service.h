@@ -17,6 +17,8 @@
 #include "app/bidder/redis_stores.h"
 #include "app/bidder/self_check.h"
 #include "app/bidder/worker.h"
+#include "app/serving/circuits.h"
+#include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
 #include "base/time.h"
 #include "bidder/scoring/model_set.h"
@@ -71,11 +73,8 @@ class Service final : private net::Timer {
   void deploy();
   std::string reload();
   std::string try_reload();
-  [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
-                                     base::Duration lasting, std::string_view why);
   [[nodiscard]] observe::AdminHooks hooks();
   [[nodiscard]] std::string metrics();
-  void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
   void on_signal(int number);
   void check_self(base::Instant now);
@@ -84,11 +83,8 @@ class Service final : private net::Timer {
   void end_stop();
   [[nodiscard]] bool is_over() const;
 
-  [[nodiscard]] bool is_ready() const { return checked_ && !stopping(); }
+  [[nodiscard]] bool is_ready() const { return checked_ && !closing_.begun(); }
 
-  [[nodiscard]] bool stopping() const { return stop_by_ != base::kNever; }
-
-  void tell_life(base::Instant now);
   [[nodiscard]] size_t waiting_wins() const;
 
   ServiceParts parts_;
@@ -99,6 +95,7 @@ class Service final : private net::Timer {
   std::unique_ptr<net::SignalSource> signals_;  // before whatever starts threads
   observe::Log log_;
   resilience::Registry registry_;
+  Circuits circuits_{registry_, log_};
   uint64_t process_;
   Shared shared_;
   std::shared_ptr<net::TlsServer> tls_;
@@ -117,9 +114,7 @@ class Service final : private net::Timer {
   std::unique_ptr<CatalogLoader> loader_;  // ends before what it tells
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
   LifeSigns life_{supervisor_};
-  base::Instant close_at_ = base::kNever;
-  base::Instant stop_by_ = base::kNever;
-  bool closing_ = false;
+  Closing closing_;
   bool checked_ = false;      ///< The self-check has passed.
   base::Instant check_at_{};  ///< Not before.
   bool clean_ = true;

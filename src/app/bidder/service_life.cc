@@ -21,12 +21,10 @@
 
 namespace spillway::app::bidding {
 
-using namespace std::chrono_literals;
-
 void Service::on_signal(int number) {
   if (number == SIGHUP) {
     (void)reload();
-  } else if (!stopping()) {
+  } else if (!closing_.begun()) {
     begin_stop();
   } else {
     control_.stop();
@@ -90,24 +88,14 @@ std::string Service::try_reload() {
 }
 
 void Service::begin_stop() {
-  close_at_ = clock_.now() + config_->drain_announce;
-  stop_by_ = close_at_ + config_->stop_timeout;
-  log_.event(observe::Level::kInfo,
-             "event=stopping drain_announce_ms={:.0f} stop_timeout_ms={:.0f}",
-             base::to_ms(config_->drain_announce), base::to_ms(config_->stop_timeout));
-  server_->announce_drain();
-  supervisor_.stopping(config_->drain_announce + config_->stop_timeout + 1s);
+  closing_.begin(*server_, log_, supervisor_, clock_.now(), config_->drain_announce,
+                 config_->stop_timeout);
   go_on_stopping(clock_.now());
 }
 
 void Service::go_on_stopping(base::Instant now) {
-  if (now >= close_at_ && !closing_) {
-    closing_ = true;
-    log_.event(observe::Level::kInfo, "event=listener_closing connections={}",
-               server_->open_connections());
-    server_->stop_accepting();
-  }
-  if (closing_ && (is_over() || now >= stop_by_)) {
+  closing_.tick(*server_, log_, now);
+  if (closing_.listener_closed() && (is_over() || closing_.is_over(now))) {
     control_.stop();
   }
 }
@@ -140,16 +128,6 @@ void Service::end_stop() {
              "event=stopped clean={} requests={} answers={} cut_connections={} cut_requests={} "
              "wins_not_written={}",
              clean_, requests, answers, server_->open_connections(), in_flight, wins);
-}
-
-// The supervisor hears that we live while every worker's loop turns, not only this one.
-void Service::tell_life(base::Instant now) {
-  std::vector<uint64_t> turns;
-  turns.reserve(workers_.size());
-  for (const auto& worker : workers_) {
-    turns.push_back(worker->stats().turns.value());
-  }
-  life_.tell(turns, now);
 }
 
 }  // namespace spillway::app::bidding

@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "app/command_line.h"
@@ -17,9 +16,9 @@
 #include "app/config/reader.h"
 #include "app/exchange/dsp_tls.h"
 #include "app/exchange/service.h"
+#include "app/serving/console.h"
 #include "app/serving/listeners.h"
 #include "net/tls.h"
-#include "openrtb/document.h"
 
 namespace spillway::app {
 namespace {
@@ -39,28 +38,6 @@ MachineLimits machine_limits() {
     machine.open_files = files.rlim_max;
   }
   return machine;
-}
-
-std::string problem_json(const ConfigProblem& problem) {
-  return fmt::format(R"({{"key":{},"line":{},"what":{}}})", openrtb::json_string(problem.key),
-                     problem.line, openrtb::json_string(problem.what));
-}
-
-int report_problems(const std::vector<ConfigProblem>& problems, const std::string& path,
-                    bool json) {
-  if (json) {
-    std::vector<std::string> items;
-    items.reserve(problems.size());
-    for (const auto& problem : problems) {
-      items.push_back(problem_json(problem));
-    }
-    fmt::print("{{\"ok\":false,\"problems\":[{}]}}\n", fmt::join(items, ","));
-    return kFailed;
-  }
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, path));
-  }
-  return kFailed;
 }
 
 int check_config(const ExchangeConfig& config, const std::string& path, bool json) {
@@ -90,13 +67,7 @@ int serve(ExchangeConfig config, const std::string& path, bool json) {
     return kFailed;
   }
   const bool clean = service.run([json](const std::string& listen, const std::string& admin) {
-    if (json) {
-      fmt::print("{{\"event\":\"started\",\"listen\":{},\"admin\":{}}}\n",
-                 openrtb::json_string(listen), openrtb::json_string(admin));
-    } else {
-      fmt::print("event=started listen={} admin={}\n", listen, admin);
-    }
-    std::fflush(stdout);
+    print_started(listen, admin, json);
   });
   return clean ? 0 : kFailed;
 }

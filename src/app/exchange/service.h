@@ -16,6 +16,8 @@
 #include "app/exchange/rate_source.h"
 #include "app/exchange/recorder.h"
 #include "app/exchange/worker.h"
+#include "app/serving/circuits.h"
+#include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
@@ -61,12 +63,9 @@ class Service final : private net::Timer {
   std::string try_reload();
   std::string take_rates(const std::string& text);
   std::string judge_file(ExchangeConfig& next, TlsOfDsps& tls);
-  [[nodiscard]] std::string set_mode(std::string_view key, resilience::Mode mode,
-                                     base::Duration lasting, std::string_view why);
   [[nodiscard]] observe::AdminHooks hooks();
   [[nodiscard]] std::string metrics();
   [[nodiscard]] double rates_age_s() const;
-  void log_transitions(const std::vector<resilience::Transition>& transitions);
   void on_timer(base::Instant now) override;
   void on_signal(int number);
   void complain_of_recorder(base::Instant now);
@@ -74,7 +73,6 @@ class Service final : private net::Timer {
   void go_on_stopping(base::Instant now);
   void end_stop();
   [[nodiscard]] bool has_served() const;
-  void tell_life(base::Instant now);
 
   std::string config_path_;
   std::shared_ptr<const ExchangeConfig> config_;
@@ -85,6 +83,7 @@ class Service final : private net::Timer {
   observe::Log log_;
   Recorder recorder_;
   resilience::Registry registry_;
+  Circuits circuits_{registry_, log_};
   EndpointStatsTable stats_;
   TlsOfDsps tls_of_dsps_;
   std::shared_ptr<net::TlsServer> tls_;  ///< Of the auctions' listener; null: plain.
@@ -98,10 +97,8 @@ class Service final : private net::Timer {
   std::vector<std::thread> threads_;
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
   LifeSigns life_{supervisor_};
-  base::Instant close_at_ = base::kNever;  ///< Of the listener, in a stop.
-  base::Instant stop_by_ = base::kNever;
+  Closing closing_;
   base::Instant notices_by_ = base::kNever;  ///< In a stop, once all else is done.
-  bool closing_ = false;
   uint64_t recorder_errors_said_ = 0;
   base::Instant recorder_silent_until_{};
   uint64_t reloads_ = 0;

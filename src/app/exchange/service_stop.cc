@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <signal.h>
 
@@ -14,12 +13,10 @@
 
 namespace spillway::app {
 
-using namespace std::chrono_literals;
-
 void Service::on_signal(int number) {
   if (number == SIGHUP) {
     (void)reload();
-  } else if (stop_by_ == base::kNever) {
+  } else if (!closing_.begun()) {
     begin_stop();
   } else {
     control_.stop();
@@ -27,25 +24,15 @@ void Service::on_signal(int number) {
 }
 
 void Service::begin_stop() {
-  close_at_ = clock_.now() + config_->drain_announce;
-  stop_by_ = close_at_ + config_->stop_timeout;
-  log_.event(observe::Level::kInfo,
-             "event=stopping drain_announce_ms={:.0f} stop_timeout_ms={:.0f}",
-             base::to_ms(config_->drain_announce), base::to_ms(config_->stop_timeout));
   ready_ = false;
-  server_->announce_drain();
-  supervisor_.stopping(config_->drain_announce + config_->stop_timeout + 1s);
+  closing_.begin(*server_, log_, supervisor_, clock_.now(), config_->drain_announce,
+                 config_->stop_timeout);
   go_on_stopping(clock_.now());
 }
 
 void Service::go_on_stopping(base::Instant now) {
-  if (now >= close_at_ && !closing_) {
-    closing_ = true;
-    log_.event(observe::Level::kInfo, "event=listener_closing connections={}",
-               server_->open_connections());
-    server_->stop_accepting();
-  }
-  if (!closing_) {
+  closing_.tick(*server_, log_, now);
+  if (!closing_.listener_closed()) {
     return;
   }
   // Without callers and calls nothing is added any more: the notices that are left have their time.
@@ -54,7 +41,7 @@ void Service::go_on_stopping(base::Instant now) {
   }
   const bool told = notices_by_ != base::kNever &&
                     ((notices_.quiet() && notices_.pending() == 0) || now >= notices_by_);
-  if (told || now >= stop_by_) {
+  if (told || closing_.is_over(now)) {
     control_.stop();
   }
 }
@@ -82,16 +69,6 @@ void Service::end_stop() {
              "event=stopped clean={} requests={} answers={} cut_connections={} cut_auctions={} "
              "cut_calls={} notices_lost={}",
              clean_, requests, answers, server_->open_connections(), auctions, calls, notices);
-}
-
-// The supervisor hears that we live while every worker's loop turns, not only this one.
-void Service::tell_life(base::Instant now) {
-  std::vector<uint64_t> turns;
-  turns.reserve(workers_.size());
-  for (const auto& worker : workers_) {
-    turns.push_back(worker->stats().turns.value());
-  }
-  life_.tell(turns, now);
 }
 
 }  // namespace spillway::app

@@ -19,6 +19,17 @@ class LifeSigns {
   /// one of them has stood still for longer than half the watchdog's time (a second at least).
   void tell(std::span<const uint64_t> turns, base::Instant now);
 
+  /// The same of workers that count their turns in stats().
+  template <typename Workers>
+  void tell_of(const Workers& workers, base::Instant now) {
+    std::vector<uint64_t> turns;
+    turns.reserve(workers.size());
+    for (const auto& worker : workers) {
+      turns.push_back(worker->stats().turns.value());
+    }
+    tell(turns, now);
+  }
+
  private:
   observe::Supervisor& supervisor_;
   std::vector<uint64_t> turns_seen_;  ///< As of lively_at_.

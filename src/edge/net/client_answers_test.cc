@@ -237,7 +237,7 @@ TEST_F(ClientAnswersTest, RetryAfterIsReadAndClamped) {
 
 TEST_F(ClientAnswersTest, TellsTheNumberOfTheHeaderThatIsWanted) {
   struct Numbers final : CallListener {
-    explicit Numbers(ClientAnswersTest& own) : test(own) {}
+    explicit Numbers(CallListener& own) : test(own) {}
 
     void on_number(uint64_t /*tag*/, uint64_t number) override { told = number; }
 
@@ -248,7 +248,7 @@ TEST_F(ClientAnswersTest, TellsTheNumberOfTheHeaderThatIsWanted) {
 
     void on_tail(uint64_t /*tag*/, const base::CallResult& /*result*/) override {}
 
-    ClientAnswersTest& test;
+    CallListener& test;
     uint64_t told = 0;
   } numbers{*this};
 
