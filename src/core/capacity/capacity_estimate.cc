@@ -31,7 +31,8 @@ bool lies(const LawSettings& settings, const Reading& reading, const ClassBand& 
 }
 
 bool cold(const LawSettings& settings, const Reading& reading) {
-  return reading.utilization < settings.min_utilization ||
+  return reading.utilization <= 0 || reading.successes_per_second <= 0 ||
+         reading.utilization < settings.min_utilization ||
          reading.successes_per_second < settings.min_successes_per_second ||
          reading.window < settings.period / 2 || reading.serving_for < settings.warm_up;
 }

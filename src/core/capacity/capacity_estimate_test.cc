@@ -77,6 +77,12 @@ TEST_F(Estimate, IsKeptWhenAReadingSaysNothing) {
   }
 }
 
+TEST_F(Estimate, NothingDoneSaysNothingWhateverTheLimits) {
+  settings_.min_utilization = settings_.min_successes_per_second = 0;
+  EXPECT_TRUE(read(reading_of_load(0, 0)).has(Reason::kColdReading));
+  EXPECT_EQ(estimate_.value(), 0);
+}
+
 TEST_F(Estimate, FailuresCountAsUtilization) {
   Reading reading = reading_of_load(0.5, 400);
   reading.failures_per_second = 100;
