@@ -1,6 +1,7 @@
 #include "app/balancer/membership.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include "adapters/haproxy_report.h"
 #include "adapters/registry.h"
@@ -37,8 +40,16 @@ std::string address_of(const RegistryInstance& instance) {
                      instance.port);
 }
 
+/// However an IPv6 address is written.
+bool is_same_address(const std::string& a, const std::string& b) {
+  std::array<unsigned char, sizeof(in6_addr)> left{};
+  std::array<unsigned char, sizeof(in6_addr)> right{};
+  return a == b || (::inet_pton(AF_INET6, a.c_str(), left.data()) == 1 &&
+                    ::inet_pton(AF_INET6, b.c_str(), right.data()) == 1 && left == right);
+}
+
 bool is_at(const adapters::HaproxyServerState& state, const RegistryInstance& instance) {
-  return state.address == instance.host && state.port == instance.port;
+  return state.port == instance.port && is_same_address(state.address, instance.host);
 }
 
 void decline(MembershipPlan& plan, Declined why) { ++plan.declined.at(static_cast<size_t>(why)); }
@@ -86,7 +97,8 @@ void Membership::plan_dynamic(const Picture& picture, const Members& members,
     }
     const ServerPicture& server = found->second;
     if (!is_at(server.state, instance) ||
-        (instance.agent_port != 0 && server.state.agent_port != instance.agent_port)) {
+        (instance.agent_port != 0 && server.state.agent_port != 0 &&
+         server.state.agent_port != instance.agent_port)) {
       out.changes.push_back(remove(instance.id, "its instance has another address now"));
     } else if (leaving_.contains(instance.id) && server.in_forced_maint()) {
       out.changes.push_back(

@@ -73,6 +73,26 @@ TEST(Membership, AServerWithAnotherAddressIsReplaced) {
   EXPECT_EQ(text_of(plan.changes), "remove a");
 }
 
+TEST(Membership, AnAddressIsTheSameHoweverItIsWritten) {
+  Membership membership("ex", {});
+  Picture now = picture();
+  add(now, "a", 100).state.address = "2001:db8::1";
+  auto six = member("a");
+  six.host = "2001:DB8:0:0::1";
+  EXPECT_EQ(text_of(membership.plan(now, {six}, {}).changes), "");
+  six.host = "2001:db8::2";
+  EXPECT_EQ(text_of(membership.plan(now, {six}, {}).changes), "remove a");
+}
+
+TEST(Membership, AServerWithoutAnAgentOfItsOwnIsNotReplacedForIt) {
+  Membership membership("ex", {});
+  Picture now = picture();
+  add(now, "a", 100).state.agent_port = 0;
+  EXPECT_EQ(text_of(membership.plan(now, {member("a")}, {}).changes), "");
+  now.servers["a"].state.agent_port = 9101;
+  EXPECT_EQ(text_of(membership.plan(now, {member("a")}, {}).changes), "remove a");
+}
+
 TEST(Membership, MaintenanceByPeopleStands) {
   Membership membership("ex", {});
   Picture now = picture();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -47,10 +46,11 @@ std::vector<Change> Watchdog::look(const Picture& picture, const ServerClasses& 
     lost_.clear();
   }
   std::erase_if(servers_, [&](const auto& one) { return !picture.servers.contains(one.first); });
+  const Look look{.picture = picture, .classes = classes, .now = now, .out = out};
   for (const auto& [name, server] : picture.servers) {
     Server& seen = servers_[name];
     if (settings_.enabled) {
-      judge_agent(name, server, seen, picture, classes, now, out);
+      judge_agent(name, server, seen, look);
     }
     seen.weight = server.state.user_weight;
   }
@@ -86,31 +86,30 @@ std::vector<Change> Watchdog::bring_back(const Picture& picture, base::Instant n
 }
 
 void Watchdog::judge_agent(const std::string& name, const ServerPicture& server, Server& seen,
-                           const Picture& picture, const ServerClasses& classes, base::Instant now,
-                           std::vector<Change>& out) const {
+                           const Look& look) const {
   const bool silent = adapters::is_agent_silent(server.stat.agent_status);
   if (silent && !seen.silent) {
-    seen.silent_since = now;
+    seen.silent_since = look.now;
   }
   const bool came_back = !silent && seen.reset && speaks(server);
   seen.silent = silent;
-  if (silent && !seen.reset && now - seen.silent_since >= settings_.dead_after &&
+  if (silent && !seen.reset && look.now - seen.silent_since >= settings_.dead_after &&
       !server.in_forced_maint()) {
     seen.reset = true;
     seen.before = server.state.user_weight;
-    seen.given = neutral_weight(name, picture, classes);
+    seen.given = neutral_weight(name, look.picture, look.classes);
     Change change = weigh(
         ChangeKind::kReset, name, seen.given,
         fmt::format("its agent is silent ({}); it had {}", server.stat.agent_status, seen.before));
     if (server.stat.status.contains("agent")) {
       change.commands.push_back(fmt::format("set server {}/{} agent up", backend_, name));
     }
-    out.push_back(std::move(change));
+    look.out.push_back(std::move(change));
   } else if (came_back && !seen.speaks) {
     seen.speaks = true;  // it has one more period to say a weight of its own
   } else if (came_back) {
     if (server.state.user_weight == seen.given && seen.given != seen.before) {
-      out.push_back(weigh(ChangeKind::kRestore, name, seen.before, "its agent speaks again"));
+      look.out.push_back(weigh(ChangeKind::kRestore, name, seen.before, "its agent speaks again"));
     }
     seen = {};
   }

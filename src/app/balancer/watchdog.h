@@ -61,9 +61,17 @@ class Watchdog {
   };
 
   [[nodiscard]] std::vector<Change> bring_back(const Picture& picture, base::Instant now);
+
+  /// What one look is made with, and the changes that come of it.
+  struct Look {
+    const Picture& picture;
+    const ServerClasses& classes;
+    base::Instant now;
+    std::vector<Change>& out;
+  };
+
   void judge_agent(const std::string& name, const ServerPicture& server, Server& seen,
-                   const Picture& picture, const ServerClasses& classes, base::Instant now,
-                   std::vector<Change>& out) const;
+                   const Look& look) const;
   [[nodiscard]] uint32_t neutral_weight(const std::string& name, const Picture& picture,
                                         const ServerClasses& classes) const;
   [[nodiscard]] Change weigh(ChangeKind kind, const std::string& server, uint32_t weight,

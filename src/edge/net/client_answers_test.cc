@@ -243,7 +243,7 @@ TEST_F(ClientAnswersTest, TellsTheNumberOfTheHeaderThatIsWanted) {
 
     void on_answer(uint64_t tag, const base::CallResult& result, std::string_view body,
                    bool draining) override {
-      test.on_answer(tag, result, body, draining);
+      static_cast<CallListener&>(test).on_answer(tag, result, body, draining);
     }
 
     void on_tail(uint64_t /*tag*/, const base::CallResult& /*result*/) override {}
