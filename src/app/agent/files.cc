@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <ios>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <system_error>
