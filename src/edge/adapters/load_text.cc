@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
