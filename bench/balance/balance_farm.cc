@@ -26,7 +26,7 @@ using namespace spillway::balance;
 
 struct Options {
   std::chrono::seconds duration{155};
-  double demand = 0.58;
+  double demand = 0.62;
   std::string only;
   std::string svg;
   bool smoke = false;

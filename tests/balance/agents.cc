@@ -7,15 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "app/demo/child_process.h"
 #include "app/demo/http_call.h"
@@ -39,7 +38,7 @@ Agents::Agents(const Farm& farm, AgentOptions options, std::filesystem::path fol
   if (options_.law == "equal") {
     return;
   }
-  all_.resize(farm.size() + kNewcomers);
+  all_.resize(farm.size());
   for (One& one : all_) {
     one.port = free_port();
     one.admin_port = free_port();
@@ -49,8 +48,16 @@ Agents::Agents(const Farm& farm, AgentOptions options, std::filesystem::path fol
     sensor_ = std::make_unique<Sensor>(farm[options_.doubtful]->group(), folder_ / "sensor");
     error_ = sensor_->error();
   }
-  for (size_t i = 0; i < farm.size() && error_.empty(); ++i) {
+  for (size_t i = 0; i + options_.absent < farm.size() && error_.empty(); ++i) {
     start(i);
+  }
+}
+
+Agents::~Agents() {
+  for (const One& one : all_) {
+    if (one.process && one.process->pid() > 0 && !one.process->poll_exit()) {
+      ::kill(one.process->pid(), SIGKILL);
+    }
   }
 }
 
@@ -78,7 +85,7 @@ std::string Agents::configuration(size_t backend) const {
   if (options_.redis_port != 0) {
     text += fmt::format(
         "redis: {{primary: 127.0.0.1:{}, samples: true}}\n"
-        "registry: {{kind: redis, host: 127.0.0.1, port: {}, ttl: 3s, poll: 500ms}}\n",
+        "registry: {{kind: redis, host: 127.0.0.1, port: {}, poll: 500ms}}\n",
         options_.redis_port, server.port());
   } else {
     text += fmt::format("peers:\n  listen: 127.0.0.1:{}\n  list:\n", own.peer_port);
@@ -127,9 +134,10 @@ void Agents::kill(size_t backend) {
   }
 }
 
-void Agents::terminate(size_t backend) { ::kill(all_[backend].process->pid(), SIGTERM); }
-
 bool Agents::ended(size_t backend) {
+  if (!all_[backend].process) {
+    return true;
+  }
   all_[backend].process->read_lines();
   return all_[backend].process->poll_exit().has_value();
 }
@@ -139,22 +147,15 @@ std::string Agents::ask(size_t backend, const std::string& target) const {
 }
 
 double Agents::cpu_s(size_t backend) const {
-  std::ifstream file(fmt::format("/proc/{}/stat", all_[backend].process->pid()));
-  std::string text;
-  std::getline(file, text);
-  const auto end = text.rfind(')');
-  if (end == std::string::npos) {
-    return -1;
+  double ns = 0;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator(
+           fmt::format("/proc/{}/task", all_[backend].process->pid()), gone)) {
+    double own_ns = 0;
+    std::ifstream(thread.path() / "schedstat") >> own_ns;
+    ns += own_ns;
   }
-  std::istringstream fields(text.substr(end + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) {
-    fields >> skipped;
-  }
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ns / 1e9;
 }
 
 long Agents::private_kib(size_t backend) const {

@@ -22,8 +22,9 @@ struct AgentOptions {
   double gain = 0.3;                       ///< Of the laws that integrate.
   double setpoint = 0.45;                  ///< Of `setpoint`.
   std::chrono::milliseconds ramp{45'000};  ///< Of newcomers.
-  uint16_t imds_port = 0;      ///< Of a FakeImds that the first back end asks; 0: none does.
-  uint16_t redis_port = 0;     ///< Samples and members go through this Redis; 0: from peer to peer.
+  uint16_t imds_port = 0;   ///< Of a FakeImds that the first back end asks; 0: none does.
+  uint16_t redis_port = 0;  ///< Samples and members go through this Redis; 0: from peer to peer.
+  size_t absent = 0;        ///< The last ones of the farm have no agent at first: they join later.
   size_t doubtful = SIZE_MAX;  ///< The back end whose sensor can be made to lie.
 };
 
@@ -31,38 +32,37 @@ struct AgentOptions {
 /// One thread.
 class Agents {
  public:
-  /// Agents of back ends that join later are told of too: their ports are set aside.
-  static constexpr size_t kNewcomers = 2;
-
   /// `folder`: for their configurations. `group`: what they run in. All must outlive this.
   Agents(const Farm& farm, AgentOptions options, std::filesystem::path folder,
          const ControlGroup& group);
+  ~Agents();  ///< Kills them: nobody waits for what they drain.
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
 
   /// Empty when all answer.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Where a back end's agent listens; 0: it has none.
+  /// Where a back end's agent listens or will; 0: it never has one.
   [[nodiscard]] uint16_t port(size_t backend) const;
 
-  /// Starts (again) the agent of a back end, of a newcomer perhaps.
+  /// Starts (again) the agent of a back end, an absent one perhaps.
   void start(size_t backend);
 
   /// As a crash does.
   void kill(size_t backend);
 
-  /// SIGTERM: it drains, waits and ends.
-  void terminate(size_t backend);
-
-  /// True once it has ended.
+  /// True once it has ended, and before it was started.
   [[nodiscard]] bool ended(size_t backend);
 
   /// The body of GET `target` of its admin listener; empty when there is none.
   [[nodiscard]] std::string ask(size_t backend, const std::string& target) const;
 
   /// Of the doubtful back end.
+  [[nodiscard]] size_t doubtful() const { return options_.doubtful; }
+
   [[nodiscard]] Sensor& sensor() { return *sensor_; }
 
-  /// CPU used by one so far, and its private memory in KiB; -1 when it is not there.
+  /// CPU used by all threads of one so far, and its private memory in KiB (-1: it is not there).
   [[nodiscard]] double cpu_s(size_t backend) const;
   [[nodiscard]] long private_kib(size_t backend) const;
 
@@ -79,9 +79,9 @@ class Agents {
   AgentOptions options_;
   std::filesystem::path folder_;
   const ControlGroup& group_;
-  std::vector<One> all_;
-  std::unique_ptr<Sensor> sensor_;
   std::string error_, said_;
+  std::unique_ptr<Sensor> sensor_;
+  std::vector<One> all_;  // ends first: its programs still speak then
 };
 
 }  // namespace spillway::balance

@@ -74,6 +74,14 @@ std::vector<BackendPlan> five_unlike() {
           {.name = "b5", .cores = 0.32, .work_us = 380}};
 }
 
+std::vector<BackendPlan> five_and_a_newcomer() {
+  auto plans = five_unlike();
+  plans[2].server_class = "middle";
+  plans.push_back(plans[2]);
+  plans.back().name = "b6";
+  return plans;
+}
+
 std::vector<BackendPlan> three_zones() {
   return {{.name = "a1", .cores = 0.10, .work_us = 300, .zone = "a"},
           {.name = "a2", .cores = 0.24, .work_us = 400, .zone = "a"},

@@ -28,6 +28,9 @@ struct BackendPlan {
 /// requests a second.
 [[nodiscard]] std::vector<BackendPlan> five_unlike();
 
+/// The five, and `b6`, which is like `b3` in all, of its class too: one that joins.
+[[nodiscard]] std::vector<BackendPlan> five_and_a_newcomer();
+
 /// Six in three zones, unlike in each; the zones can do about as much as each other.
 [[nodiscard]] std::vector<BackendPlan> three_zones();
 

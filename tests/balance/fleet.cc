@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <poll.h>
 
+#include "balance/agents.h"
+#include "balance/companions.h"
 #include "balance/farm.h"
 #include "balance/haproxy.h"
 #include "balance/load.h"
@@ -17,14 +21,21 @@
 
 namespace spillway::balance {
 
-Fleet::Fleet(const std::vector<BackendPlan>& plans, const AgentOptions& options)
+Fleet::Fleet(const std::vector<BackendPlan>& plans, AgentOptions options, Companions companions)
     : front_("front", 0, Backend::kPeriod) {
   remove_stale_groups();
   error_ = missing_here();
   if (!error_.empty()) {
     return;
   }
-  farm_ = start_farm(plans, error_);
+  if (companions.registry) {
+    redis_ = std::make_unique<RedisProcess>();
+    error_ = redis_->error();
+    options.redis_port = redis_->port();
+  }
+  if (error_.empty()) {
+    farm_ = start_farm(plans, error_);
+  }
   if (!error_.empty()) {
     return;
   }
@@ -35,16 +46,53 @@ Fleet::Fleet(const std::vector<BackendPlan>& plans, const AgentOptions& options)
       zones_.push_back(plan.zone);
     }
   }
+  if (error_.empty()) {
+    start_proxies(!companions.registry);
+  }
+  if (error_.empty() && (companions.balancer || companions.registry)) {
+    start_balancer();
+  }
+  if (error_.empty() && companions.registry) {
+    wait_for_members(plans.size() - options.absent);
+  }
+}
+
+void Fleet::start_proxies(bool with_servers) {
   for (size_t zone = 0; zone < zones_.size() && error_.empty(); ++zone) {
     Haproxy::Settings settings;
     for (const size_t i : members(zone)) {
-      settings.servers.push_back({.name = farm_[i]->plan().name,
-                                  .port = farm_[i]->port(),
-                                  .agent_port = agents_->port(i)});
+      if (with_servers) {
+        settings.servers.push_back({.name = farm_[i]->plan().name,
+                                    .port = farm_[i]->port(),
+                                    .agent_port = agents_->port(i)});
+      }
     }
     proxies_.push_back(std::make_unique<Haproxy>(folder_.path(), "haproxy-" + zones_[zone],
                                                  std::move(settings), front_));
     error_ = proxies_.back()->error();
+  }
+}
+
+void Fleet::start_balancer() {
+  BalancerProcess::Settings settings;
+  for (size_t zone = 0; zone < zones_.size(); ++zone) {
+    settings.haproxies.emplace_back(zones_[zone], proxies_[zone]->socket_path().string());
+  }
+  settings.redis_port = redis_ ? redis_->port() : uint16_t{0};
+  balancer_ = std::make_unique<BalancerProcess>(folder_.path(), settings, front_);
+  error_ = balancer_->error();
+}
+
+void Fleet::wait_for_members(size_t count) {
+  size_t up = 0;
+  for (int i = 0; i < 200 && up < count; ++i) {
+    ::poll(nullptr, 0, 50);
+    const auto servers = proxies_[0]->statistics();
+    up = static_cast<size_t>(std::ranges::count_if(
+        servers, [](const auto& server) { return server.status.starts_with("UP"); }));
+  }
+  if (up < count) {
+    error_ = fmt::format("the balancer brought {} of {} servers into HAProxy", up, count);
   }
 }
 

@@ -16,7 +16,7 @@ namespace spillway::balance {
 struct LawRunPlan {
   AgentOptions agents{};
   std::vector<BackendPlan> backends = five_unlike();
-  double demand = 0.58;  ///< Of the farm's planned capacity.
+  double demand = 0.62;  ///< Of the farm's planned capacity.
   std::chrono::seconds duration{45};
 };
 

@@ -26,10 +26,10 @@ TEST(BalanceLaws, CapacityMakesAllEquallyFullWhereAnEqualSplitDrownsTheSmallest)
   SKIP_WITHOUT_FARM();
   expect_within_two_tries([] {
     const LawRun equal =
-        run_law({.agents = {.law = "equal"}, .demand = kHighDemand, .duration = 14s});
+        run_law({.agents = {.law = "equal"}, .demand = kHighDemand, .duration = 12s});
     const LawRun capacity = run_law({.agents = {.period = is_long() ? 2000ms : 1000ms},
                                      .demand = kHighDemand,
-                                     .duration = is_long() ? 155s : 48s});
+                                     .duration = is_long() ? 155s : 40s});
     if (!equal.why.empty() || !capacity.why.empty()) {
       return equal.why + capacity.why;
     }
@@ -67,9 +67,9 @@ TEST(BalanceLaws, SetpointCollapsesPastItsSetPoint) {
   SKIP_WITHOUT_FARM();
   expect_within_two_tries([] {
     const LawRun run = run_law(
-        {.agents = {.law = "setpoint", .period = is_long() ? 2000ms : 1000ms, .setpoint = 0.45},
+        {.agents = {.law = "setpoint", .period = is_long() ? 2000ms : 500ms, .setpoint = 0.45},
          .demand = kHighDemand,
-         .duration = is_long() ? 120s : 40s});
+         .duration = is_long() ? 120s : 26s});
     if (!run.why.empty()) {
       return run.why;
     }

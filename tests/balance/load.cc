@@ -35,7 +35,7 @@ double milliseconds(simdjson::dom::element object, std::string_view key) {
 }  // namespace
 
 Load::Load(const std::filesystem::path& report_file, const Settings& settings)
-    : report_file_(report_file) {
+    : report_file_(report_file), said_(std::make_unique<std::string>()) {
   std::vector<std::string> args{"--target",      fmt::format("http://127.0.0.1:{}/", settings.port),
                                 "--get",         "--poisson",
                                 "--rate",        fmt::format("{:.1f}", settings.rate_per_s),
@@ -51,7 +51,7 @@ Load::Load(const std::filesystem::path& report_file, const Settings& settings)
       app::ChildProcess::Command{.name = "load",
                                  .program = SPILLWAY_BINARY_DIR "/libexec/spillway-load",
                                  .args = std::move(args)},
-      [this](app::ChildProcess::Output, std::string_view line) { said_ = line; });
+      [said = said_.get()](app::ChildProcess::Output, std::string_view line) { *said = line; });
 }
 
 bool Load::running() {
@@ -70,7 +70,7 @@ LoadReport Load::report() {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (parser.parse(text).get(root) != simdjson::SUCCESS) {
-    fmt::print(stderr, "spillway load reported nothing: {}\n", said_);
+    fmt::print(stderr, "spillway load reported nothing: {}\n", *said_);
     return {};
   }
   LoadReport report{.valid = true,

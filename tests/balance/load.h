@@ -59,7 +59,7 @@ class Load {
 
  private:
   std::filesystem::path report_file_;
-  std::string said_;
+  std::unique_ptr<std::string> said_;  ///< Stays where it is when this moves.
   std::unique_ptr<app::ChildProcess> process_;
 };
 
