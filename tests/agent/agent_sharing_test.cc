@@ -238,7 +238,9 @@ TEST(Agents, DrainOnASpotNoticeAndGoOnSayingSo) {
   EXPECT_TRUE(becomes([&] { return agent.poll() == "drain\n"; }));
   EXPECT_EQ(agent.metric("spillway_agent_draining{reason=\"spot_interruption\"}"), 1);
   EXPECT_EQ(agent.wait(500ms), -1);
-  EXPECT_NE(agent.log().find("event=spot_notice kind=interruption"), std::string::npos);
+  EXPECT_TRUE(becomes([&] {
+    return agent.log().find("event=spot_notice kind=interruption") != std::string::npos;
+  }));
 }
 
 std::string whole(const std::string& path) {

@@ -62,7 +62,8 @@ TEST(Agent, ADryRunDecidesAndLeavesHaproxyAlone) {
   EXPECT_EQ(agent.poll(), "up\n");
   EXPECT_TRUE(agent.order("/drain"));
   EXPECT_EQ(agent.poll(), "up\n");
-  EXPECT_NE(agent.log().find("weight=137.00"), std::string::npos) << agent.log();
+  EXPECT_TRUE(becomes([&] { return agent.log().find("weight=137.00") != std::string::npos; }))
+      << agent.log();
 }
 
 TEST(Agent, OrdersByFileAndSignalHoldUntilTheyAreTakenBack) {

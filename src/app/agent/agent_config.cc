@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,14 +14,21 @@
 #include <unistd.h>
 
 #include "adapters/cpu_reader.h"
+#include "adapters/load_poller.h"
 #include "adapters/load_text.h"
+#include "adapters/peer_exchange.h"
+#include "adapters/redis_settings.h"
 #include "adapters/registry.h"
+#include "app/agent/departure.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
 #include "app/config/url.h"
 #include "app/stores/redis_section.h"
+#include "base/time.h"
+#include "capacity/zone_view.h"
 #include "net/stream.h"
+#include "net/tls.h"
 
 namespace spillway::app::agent {
 namespace {

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <ios>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,11 +30,12 @@ constexpr std::string_view kStateMark = "spillway-agent-state 1 ";
 
 std::optional<double> take_number(std::string_view& text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const char* const first = text.data();
+  const auto [end, error] = std::from_chars(first, first + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) {
     return std::nullopt;
   }
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  text.remove_prefix(static_cast<size_t>(end - first));
   text.remove_prefix(text.empty() ? 0 : 1);
   return value;
 }

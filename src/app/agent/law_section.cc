@@ -54,6 +54,7 @@ void read_law(ConfigReader reader, capacity::LawSettings& out) {
                               LawKind::kZoneMeanMultiplicative,
                               LawKind::kCapacity};
   std::vector<std::string_view> names;
+  names.reserve(kKinds.size());
   for (const auto kind : kKinds) {
     names.push_back(to_string(kind));
   }

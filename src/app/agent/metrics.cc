@@ -1,22 +1,29 @@
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include <sys/resource.h>
 
 #include "adapters/agent_check.h"
+#include "adapters/cpu_reader.h"
 #include "adapters/cpu_text.h"
+#include "adapters/load_text.h"
+#include "adapters/peer_exchange.h"
+#include "adapters/redis_samples.h"
 #include "adapters/registry.h"
 #include "adapters/sample_packet.h"
+#include "adapters/spot_watch.h"
 #include "app/agent/departure.h"
+#include "app/agent/meter.h"
+#include "app/agent/orders.h"
 #include "app/agent/service.h"
 #include "app/agent/zone_numbers.h"
 #include "base/time.h"
+#include "capacity/law.h"
+#include "capacity/law_settings.h"
 #include "capacity/reading.h"
 #include "capacity/zone_view.h"
 #include "observe/metrics_page.h"
@@ -156,20 +163,104 @@ void write_self(MetricsPage& page) {
              own_private_bytes());
 }
 
+void write_counts(const AgentCounts& counts, MetricsPage& page) {
+  page.counter("spillway_agent_ticks_total", "Periods begun.", {}, counts.ticks);
+  page.counter("spillway_agent_decisions_total", "Steps of the law.", {}, counts.decisions);
+  for (size_t i = 0; i < capacity::kReasons; ++i) {
+    page.counter("spillway_agent_decision_reasons_total", "Decisions that each reason acted in.",
+                 {{"reason", to_string(static_cast<capacity::Reason>(i))}}, counts.reasons.at(i));
+  }
+  page.counter("spillway_agent_orders_refused_total", "Contents of orders_file that are wrong.", {},
+               counts.orders_refused);
+  page.counter("spillway_agent_own_id_heard_total", "Samples of another server under our id.", {},
+               counts.own_id_heard);
+}
+
+void write_orders(const OperatorOrders& orders, bool dry_run, DrainReason draining,
+                  MetricsPage& page) {
+  const auto order = [&](std::string_view name, bool holds) {
+    page.gauge("spillway_agent_orders", "1 while an operator's order holds.", {{"order", name}},
+               holds ? 1 : 0);
+  };
+  order("freeze", orders.freeze);
+  order("pin", orders.pin > 0);
+  order("dry_run", dry_run);
+  order("drain", orders.drain);
+  for (size_t i = 1; i < kDrainReasons; ++i) {
+    const auto reason = static_cast<DrainReason>(i);
+    page.gauge("spillway_agent_draining", "1 while draining, by reason.",
+               {{"reason", to_string(reason)}}, draining == reason ? 1 : 0);
+  }
+}
+
+void write_polls(const adapters::AgentCheckServer& agent, base::Instant now, MetricsPage& page) {
+  const auto end = [&](std::string_view name, uint64_t value) {
+    page.counter("spillway_agent_polls_total", "Polls by HAProxies, by what became of them.",
+                 {{"end", name}}, value);
+  };
+  end("answered", agent.counters().answered.value());
+  end("refused", agent.counters().refused.value());
+  end("failed", agent.counters().failed.value());
+  page.gauge("spillway_agent_pollers", "Addresses that asked in the last 30 s.", {},
+             static_cast<double>(agent.pollers(now, std::chrono::seconds(30)).size()));
+}
+
+void write_sensors(const MeterCounts& counts, MetricsPage& page) {
+  const auto errors = [&](std::string_view sensor, std::string_view reason, uint64_t value) {
+    page.counter("spillway_agent_sensor_errors_total", "Readings that failed.",
+                 {{"sensor", sensor}, {"reason", reason}}, value);
+  };
+  for (size_t i = 0; i < adapters::kCpuErrors; ++i) {
+    errors("cpu", to_string(static_cast<adapters::CpuErrc>(i)), counts.cpu_errors.at(i));
+  }
+  for (size_t i = 0; i < adapters::kLoadErrors; ++i) {
+    errors("load", to_string(static_cast<adapters::LoadErrc>(i)), counts.load_errors.at(i));
+  }
+  page.counter("spillway_agent_server_restarts_total", "Times the served counts began anew.", {},
+               counts.restarts);
+}
+
+void write_received(std::string_view channel, uint64_t value, MetricsPage& page) {
+  page.counter("spillway_agent_samples_received_total",
+               "Samples that were signed well, by channel.", {{"channel", channel}}, value);
+}
+
+void write_peers(const adapters::PeerCounters& counters, MetricsPage& page) {
+  write_received("peers", counters.received.value(), page);
+  page.counter("spillway_agent_samples_sent_total", "Datagrams to peers.", {},
+               counters.sent.value());
+  page.counter("spillway_agent_samples_send_errors_total", "Datagrams the kernel refused.", {},
+               counters.send_errors.value());
+  write_rejected("peers", counters.rejected, page);
+}
+
+void write_redis(const adapters::RedisSamplesCounters& counters, MetricsPage& page) {
+  write_received("redis", counters.received.value(), page);
+  page.counter("spillway_agent_redis_reads_total", "Readings of the zone's samples.", {},
+               counters.reads.value());
+  page.counter("spillway_agent_redis_failures_total", "Calls without a good answer.", {},
+               counters.failures.value());
+  write_rejected("redis", counters.rejected, page);
+}
+
+void write_view(const capacity::ZoneView& view, MetricsPage& page) {
+  for (size_t i = 0; i < capacity::kSampleErrcs; ++i) {
+    const auto reason = static_cast<capacity::SampleErrc>(i);
+    page.counter("spillway_agent_samples_rejected_total", "Samples not taken, by reason.",
+                 {{"channel", "view"}, {"reason", to_string(reason)}}, view.refused(reason));
+  }
+}
+
 }  // namespace
 
 std::string metrics_text(const Service& service) {
   MetricsPage page;
   const auto now = service.reactor_.now();
-  const auto& config = service.config_;
-  const auto flag = [&](std::string_view name, std::string_view help, std::string_view label,
-                        std::string_view value,
-                        bool on) { page.gauge(name, help, {{label, value}}, on ? 1 : 0); };
   page.gauge("spillway_agent_info", "1, with what this agent is.",
-             {{"id", config.id},
-              {"zone", config.zone},
+             {{"id", service.config_.id},
+              {"zone", service.config_.zone},
               {"class", service.law_.self().server_class},
-              {"law", to_string(config.law.law)},
+              {"law", to_string(service.config_.law.law)},
               {"cpu", to_string(service.cpu_.form())}},
              1);
   write_reading(service.reading_, service.meter_, page);
@@ -177,77 +268,19 @@ std::string metrics_text(const Service& service) {
   write_zone(
       service.decision_ ? zone_numbers(service.view_, now, *service.decision_) : ZoneNumbers{},
       page);
-  page.counter("spillway_agent_ticks_total", "Periods begun.", {}, service.counts_.ticks);
-  page.counter("spillway_agent_decisions_total", "Steps of the law.", {},
-               service.counts_.decisions);
-  for (size_t i = 0; i < capacity::kReasons; ++i) {
-    page.counter("spillway_agent_decision_reasons_total", "Decisions that each reason acted in.",
-                 {{"reason", to_string(static_cast<capacity::Reason>(i))}},
-                 service.counts_.reasons.at(i));
-  }
-  constexpr std::string_view kOrders = "spillway_agent_orders";
-  constexpr std::string_view kOrdersHelp = "1 while an operator's order holds.";
-  flag(kOrders, kOrdersHelp, "order", "freeze", service.orders_.freeze);
-  flag(kOrders, kOrdersHelp, "order", "pin", service.orders_.pin > 0);
-  flag(kOrders, kOrdersHelp, "order", "dry_run", service.dry_run());
-  flag(kOrders, kOrdersHelp, "order", "drain", service.orders_.drain);
-  page.counter("spillway_agent_orders_refused_total", "Contents of orders_file that are wrong.", {},
-               service.counts_.orders_refused);
-  for (size_t i = 1; i < kDrainReasons; ++i) {
-    const auto reason = static_cast<DrainReason>(i);
-    flag("spillway_agent_draining", "1 while draining, by reason.", "reason", to_string(reason),
-         service.departure_.reason() == reason);
-  }
+  write_counts(service.counts_, page);
+  write_orders(service.orders_, service.dry_run(), service.departure_.reason(), page);
   page.gauge("spillway_agent_warming", "1 while the least weight is sent to a newcomer.", {},
              service.warming(now) ? 1 : 0);
-  const auto& polls = service.agent_->counters();
-  constexpr std::string_view kPolls = "spillway_agent_polls_total";
-  constexpr std::string_view kPollsHelp = "Polls by HAProxies, by what became of them.";
-  page.counter(kPolls, kPollsHelp, {{"end", "answered"}}, polls.answered.value());
-  page.counter(kPolls, kPollsHelp, {{"end", "refused"}}, polls.refused.value());
-  page.counter(kPolls, kPollsHelp, {{"end", "failed"}}, polls.failed.value());
-  page.gauge("spillway_agent_pollers", "Addresses that asked in the last 30 s.", {},
-             static_cast<double>(service.agent_->pollers(now, std::chrono::seconds(30)).size()));
-  for (size_t i = 0; i < adapters::kCpuErrors; ++i) {
-    page.counter("spillway_agent_sensor_errors_total", "Readings that failed.",
-                 {{"sensor", "cpu"}, {"reason", to_string(static_cast<adapters::CpuErrc>(i))}},
-                 service.meter_.counts().cpu_errors.at(i));
-  }
-  for (size_t i = 0; i < adapters::kLoadErrors; ++i) {
-    page.counter("spillway_agent_sensor_errors_total", "Readings that failed.",
-                 {{"sensor", "load"}, {"reason", to_string(static_cast<adapters::LoadErrc>(i))}},
-                 service.meter_.counts().load_errors.at(i));
-  }
-  page.counter("spillway_agent_server_restarts_total", "Times the served counts began anew.", {},
-               service.meter_.counts().restarts);
-  page.counter("spillway_agent_own_id_heard_total", "Samples of another server under our id.", {},
-               service.counts_.own_id_heard);
-  constexpr std::string_view kReceived = "spillway_agent_samples_received_total";
-  constexpr std::string_view kReceivedHelp = "Samples that were signed well, by channel.";
+  write_polls(*service.agent_, now, page);
+  write_sensors(service.meter_.counts(), page);
   if (service.peers_ != nullptr) {
-    const auto& counters = service.peers_->counters();
-    page.counter(kReceived, kReceivedHelp, {{"channel", "peers"}}, counters.received.value());
-    page.counter("spillway_agent_samples_sent_total", "Datagrams to peers.", {},
-                 counters.sent.value());
-    page.counter("spillway_agent_samples_send_errors_total", "Datagrams the kernel refused.", {},
-                 counters.send_errors.value());
-    write_rejected("peers", counters.rejected, page);
+    write_peers(service.peers_->counters(), page);
   }
   if (service.redis_ != nullptr) {
-    const auto& counters = service.redis_->counters();
-    page.counter(kReceived, kReceivedHelp, {{"channel", "redis"}}, counters.received.value());
-    page.counter("spillway_agent_redis_reads_total", "Readings of the zone's samples.", {},
-                 counters.reads.value());
-    page.counter("spillway_agent_redis_failures_total", "Calls without a good answer.", {},
-                 counters.failures.value());
-    write_rejected("redis", counters.rejected, page);
+    write_redis(service.redis_->counters(), page);
   }
-  for (size_t i = 0; i < capacity::kSampleErrcs; ++i) {
-    const auto reason = static_cast<capacity::SampleErrc>(i);
-    page.counter("spillway_agent_samples_rejected_total", "Samples not taken, by reason.",
-                 {{"channel", "view"}, {"reason", to_string(reason)}},
-                 service.view_.refused(reason));
-  }
+  write_view(service.view_, page);
   if (service.spot_ != nullptr) {
     write_spot(service.spot_->counters(), service.counts_, page);
   }

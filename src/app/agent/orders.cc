@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,9 +58,11 @@ base::Result<OperatorOrders, std::string> parse_orders(std::string_view text) {
 
 std::optional<double> parse_weight(std::string_view text) {
   double weight = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  const bool good = error == std::errc() && end == text.data() + text.size() &&
-                    weight >= capacity::kLeastWeight && weight <= capacity::kMostWeight;
+  const char* const first = text.data();
+  const char* const last = first + text.size();
+  const auto [end, error] = std::from_chars(first, last, weight);
+  const bool good = error == std::errc() && end == last && weight >= capacity::kLeastWeight &&
+                    weight <= capacity::kMostWeight;
   return good ? std::optional(weight) : std::nullopt;
 }
 

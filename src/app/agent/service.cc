@@ -1,6 +1,5 @@
 #include "app/agent/service.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 
 #include "adapters/agent_check.h"
 #include "adapters/load_poller.h"
+#include "adapters/load_text.h"
 #include "adapters/peer_exchange.h"
 #include "adapters/redis_samples.h"
 #include "adapters/registry.h"
@@ -34,8 +34,9 @@
 #include "app/serving/listeners.h"
 #include "app/serving/wall_clock.h"
 #include "base/time.h"
-#include "capacity/law.h"
+#include "capacity/law_settings.h"
 #include "capacity/sample.h"
+#include "capacity/zone_view.h"
 #include "net/http.h"
 #include "net/server.h"
 #include "net/signals.h"
@@ -78,7 +79,8 @@ Service::Service(AgentConfig config)
                          .started_at_ms = static_cast<uint64_t>(started_at_ms_)}),
       meter_(config_.load.has_value()),
       departure_(config_.drain) {
-  (void)cpu_.read(clock_.now());  // Of no window yet; what it allows is known.
+  // Of no window yet; what it allows is known.
+  [[maybe_unused]] const auto first = cpu_.read(clock_.now());
   follow_size();
   open_listeners();
   if (!error_.empty()) {
@@ -145,7 +147,7 @@ void Service::open_listeners() {
 }
 
 void Service::open_sharing() {
-  const auto take = [this](capacity::Sample sample) { take_sample(std::move(sample)); };
+  const auto take = [this](const capacity::Sample& sample) { take_sample(sample); };
   if (config_.peers) {
     peers_ =
         std::make_unique<adapters::PeerExchange>(reactor_, *config_.peers, wall_clock_ms, take);
@@ -184,7 +186,7 @@ void Service::open_registry() {
       registry_ = adapters::etcd_registry(reactor_, registry.http, registry.settings);
       break;
   }
-  if (registry.watch) {
+  if (registry.watch && registry_ != nullptr) {
     registry_->watch(*this);
   }
 }
@@ -278,14 +280,15 @@ void Service::on_registry(const adapters::RegistryView& view) {
   }
 }
 
-void Service::take_sample(capacity::Sample sample) {
+void Service::take_sample(const capacity::Sample& sample) {
   const auto own_start = static_cast<uint64_t>(started_at_ms_);
   if (sample.id == config_.id) {
     // Our own through the store, or an earlier process's; a later one is another server.
     counts_.own_id_heard += sample.started_at_ms > own_start ? 1 : 0;
     return;
   }
-  (void)view_.put(reactor_.now(), sample);  // The view counts what it refuses.
+  // The view counts what it refuses.
+  [[maybe_unused]] const auto taken = view_.put(reactor_.now(), sample);
 }
 
 }  // namespace spillway::app::agent

@@ -81,7 +81,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   void on_signal(int number);
   void on_notice(adapters::SpotNotice notice, std::string_view text);
   void on_registry(const adapters::RegistryView& view) override;
-  void take_sample(capacity::Sample sample);
+  void take_sample(const capacity::Sample& sample);
 
   // service_tick.cc
   void on_timer(base::Instant now) override;

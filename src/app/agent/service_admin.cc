@@ -1,15 +1,19 @@
 // What an agent's admin listener shows and does.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "adapters/agent_check.h"
+#include "adapters/cpu_reader.h"
 #include "app/agent/departure.h"
 #include "app/agent/orders.h"
 #include "app/agent/service.h"
-#include "app/agent/zone_numbers.h"
 #include "base/time.h"
+#include "capacity/law_settings.h"
 #include "capacity/reading.h"
 #include "capacity/sample.h"
 #include "net/http.h"

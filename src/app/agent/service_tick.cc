@@ -1,6 +1,7 @@
 // What an agent does each period.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "app/config/config_file.h"
 #include "app/serving/wall_clock.h"
 #include "base/hash.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "capacity/law.h"
 #include "capacity/reading.h"
@@ -72,10 +74,9 @@ base::Instant Service::next_tick(base::Instant now) const {
 
 // Reads the processor when the server's counts have come, so that both are of one window.
 void Service::begin_tick() {
-  if (load_ == nullptr) {
+  // An answer that is still under way counts as none.
+  if (load_ == nullptr || !load_->ask(reactor_.now())) {
     end_tick(std::nullopt);
-  } else if (!load_->ask(reactor_.now())) {
-    end_tick(std::nullopt);  // The last answer is still under way.
   }
 }
 
@@ -222,9 +223,9 @@ void Service::set_reply(base::Instant now) {
     reply.word = AgentWord::kUpBare;
   } else if (!decision_ && reply.word != AgentWord::kDrain) {
     if (resumed_) {
-      reply.percent = static_cast<uint32_t>(resumed_weight_ + 0.5);
+      reply.percent = static_cast<uint32_t>(std::lround(resumed_weight_));
     } else if (load_answered_ && warming(now)) {
-      reply.percent = static_cast<uint32_t>(config_.law.min_weight + 0.5);
+      reply.percent = static_cast<uint32_t>(std::lround(config_.law.min_weight));
     } else if (reply.word == AgentWord::kUp) {
       reply.word = AgentWord::kUpBare;
     }

@@ -1,7 +1,6 @@
 #include "app/agent/zone_numbers.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/time.h"
 #include "capacity/law.h"

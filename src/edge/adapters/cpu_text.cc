@@ -41,8 +41,9 @@ void for_lines(std::string_view text, Each each) {
 template <typename Number>
 std::optional<Number> whole_number(std::string_view text) {
   Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char* const first = text.data();
+  const char* const end = first + text.size();
+  const auto [rest, error] = std::from_chars(first, end, value);
   return error == std::errc() && rest == end && !text.empty() ? std::optional(value) : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,12 +57,12 @@ std::optional<std::string> take_quoted(std::string_view& text) {
 std::optional<double> take_number(std::string_view& text) {
   skip_blanks(text);
   double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char* const first = text.data();
+  const auto [rest, error] = std::from_chars(first, first + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) {
     return std::nullopt;
   }
-  text.remove_prefix(static_cast<size_t>(rest - text.data()));
+  text.remove_prefix(static_cast<size_t>(rest - first));
   return value;
 }
 

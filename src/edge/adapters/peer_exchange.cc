@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 
 #include "adapters/sample_packet.h"
-#include "base/time.h"
 #include "capacity/sample.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
@@ -139,7 +138,7 @@ void PeerExchange::send(const capacity::Sample& sample) {
 }
 
 void PeerExchange::on_ready(uint32_t /*epoll_events*/) {
-  std::array<char, SamplePackets::kMostBytes + 1> bytes;
+  std::array<char, SamplePackets::kMostBytes + 1> bytes{};
   for (size_t i = 0; i < kReadsAtOnce; ++i) {
     const auto got = ::recv(socket_.fd(), bytes.data(), bytes.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {

@@ -16,8 +16,10 @@
 #include "adapters/redis_reply.h"
 #include "adapters/redis_settings.h"
 #include "adapters/sample_packet.h"
+#include "base/time.h"
 #include "capacity/sample.h"
 #include "net/reactor.h"
+#include "resilience/guard.h"
 
 namespace spillway::adapters {
 namespace {
