@@ -117,7 +117,7 @@ double spread_quantile(const std::vector<Window>& windows, double q) {
 
 Record watch(const Farm& farm, const std::vector<const Haproxy*>& proxies, double duration_s,
              std::vector<Act> acts) {
-  Record record;
+  Record record{.names = {}, .cores = {}, .readings = {}};
   for (const auto& backend : farm) {
     record.names.push_back(backend->plan().name);
     record.cores.push_back(backend->plan().cores);
