@@ -227,7 +227,16 @@ class ServedProcess {
     ::rename(next.c_str(), (folder_ + "/stat").c_str());
   }
 
-  /// Works at `per_second` requests with `utilization` until the test ends it.
+  /// From now on it works as if it had `at_s` successes a second for so much of its processor. Time
+  /// goes by when it is asked for its counts, so that both are of the same moment.
+  void work(double at_s, double of_processor) {
+    thread_.sync([&] {
+      per_second_ = at_s;
+      utilization_ = of_processor;
+      worked_at_ = started_at_ = Clock::now();
+    });
+  }
+
   std::atomic<double> successes{0}, failures{0}, in_flight{0};
   std::atomic<bool> ready{true}, tells{true};
   std::atomic<uint64_t> served{0};
@@ -244,6 +253,9 @@ class ServedProcess {
     if (!tells) {
       return {.status = 503};
     }
+    if (per_second_ > 0) {
+      go_on();
+    }
     return {
         .status = 200,
         .content_type = "application/json",
@@ -252,55 +264,26 @@ class ServedProcess {
             successes + failures + in_flight, successes.load(), failures.load(), in_flight.load())};
   }
 
+  void go_on() {
+    const auto now = Clock::now();
+    const double step_s = std::chrono::duration<double>(now - worked_at_).count();
+    const double all_s = std::chrono::duration<double>(now - started_at_).count();
+    worked_at_ = now;
+    // A load that moves: a sensor that said the same each time would be thought dead.
+    const double moves = 1 + 0.02 * static_cast<double>(asked_++ % 3);
+    used_s_ += utilization_ * moves * step_s;
+    successes = successes + per_second_ * moves * step_s;
+    // 10 000 ticks a second, so that the windows of tests are not coarse.
+    tell_cpu(static_cast<uint64_t>(used_s_ * 1e4),
+             100 + static_cast<uint64_t>((all_s - used_s_) * 1e4));
+  }
+
   std::string folder_;
+  double per_second_ = 0, utilization_ = 0, used_s_ = 0;
+  uint64_t asked_ = 0;
+  Clock::time_point started_at_, worked_at_;
   net::testing::ReactorThread thread_;
   std::unique_ptr<net::Server> server_;
-};
-
-/// Drives served processes as if time went by: `utilization` and requests a second of each.
-class Workload {
- public:
-  struct Work {
-    ServedProcess& process;
-    double per_second;
-    double utilization;
-    double used_s = 0;
-  };
-
-  explicit Workload(std::vector<Work> works)
-      : works_(std::move(works)), thread_([this] { run(); }) {}
-
-  Workload(const Workload&) = delete;
-  Workload& operator=(const Workload&) = delete;
-
-  ~Workload() {
-    done_ = true;
-    thread_.join();
-  }
-
- private:
-  void run() {
-    const auto start = Clock::now();
-    auto last = start;
-    while (!done_) {
-      ::poll(nullptr, 0, 10);
-      const auto now = Clock::now();
-      const double step_s = std::chrono::duration<double>(now - last).count();
-      const double all_s = std::chrono::duration<double>(now - start).count();
-      last = now;
-      for (auto& work : works_) {
-        work.used_s += work.utilization * step_s;
-        work.process.successes = work.process.successes + work.per_second * step_s;
-        // 10 000 ticks a second, so that the windows of tests are not coarse.
-        work.process.tell_cpu(static_cast<uint64_t>(work.used_s * 1e4),
-                              100 + static_cast<uint64_t>((all_s - work.used_s) * 1e4));
-      }
-    }
-  }
-
-  std::vector<Work> works_;
-  std::atomic<bool> done_{false};
-  std::thread thread_;
 };
 
 }  // namespace spillway::e2e

@@ -29,8 +29,8 @@ namespace spillway::e2e {
 namespace {
 
 constexpr std::string_view kQuick =
-    "law: { period: 200ms, ramp: 0s, warm_up: 0s, smoothing: 0.5, max_step: 1, prior_band: 100, "
-    "class_band: 100 }\n";
+    "law: { period: 300ms, ramp: 0s, warm_up: 0s, smoothing: 0.3, max_step: 1, prior_band: 100, "
+    "class_band: 100 }\nzone_view: { stale_after: 2s }\n";
 
 std::string sections(const ServedProcess& server) {
   return fmt::format("{}load: {{ url: \"{}\" }}\ncpu: {{ proc_root: \"{}\" }}\n", kQuick,
@@ -74,8 +74,8 @@ TEST(Agents, WeighTheirServersByCapacityThroughHaproxy) {
   ServedProcess large;
   ServedProcess small;
   large.successes = small.successes = 1'000;
-  const Workload workload({{.process = large, .per_second = 4'000, .utilization = 0.5},
-                           {.process = small, .per_second = 2'000, .utilization = 0.5}});
+  large.work(4'000, 0.5);
+  small.work(2'000, 0.5);
   const auto a = free_port(SOCK_DGRAM);
   const auto b = free_port(SOCK_DGRAM);
   const auto peers = [](uint16_t own, uint16_t other) {
@@ -113,7 +113,7 @@ TEST(Agents, WeighTheirServersByCapacityThroughHaproxy) {
 TEST(Agents, HoldTheirWeightsWhenAPeerIsKilledAndForgiveNoForgery) {
   ServedProcess server;
   server.successes = 1'000;
-  const Workload workload({{.process = server, .per_second = 2'000, .utilization = 0.5}});
+  server.work(2'000, 0.5);
   const auto port = free_port(SOCK_DGRAM);
   const AgentProcess agent(
       "a", "", sections(server) + fmt::format("peers: {{ listen: \"127.0.0.1:{}\" }}\n", port));
@@ -148,8 +148,8 @@ TEST(Agents, ShareThroughRedisAndHoldTheirWeightsWhileItIsAway) {
   ServedProcess large;
   ServedProcess small;
   large.successes = small.successes = 1'000;
-  const Workload workload({{.process = large, .per_second = 4'000, .utilization = 0.5},
-                           {.process = small, .per_second = 2'000, .utilization = 0.5}});
+  large.work(4'000, 0.5);
+  small.work(2'000, 0.5);
   const auto store = fmt::format("redis: {{ primary: \"{}\" }}\n", redis.address());
   const AgentProcess first("a", "class: large", sections(large) + store);
   const AgentProcess second("b", "class: small", sections(small) + store);
@@ -336,7 +336,7 @@ double private_mib(pid_t pid) {
 TEST(AgentCost, IsAFifthOfAPercentOfACoreAndTenMebibytesWithTwentyPeersEachSecond) {
   ServedProcess server;
   server.successes = 1'000;
-  const Workload workload({{.process = server, .per_second = 2'000, .utilization = 0.5}});
+  server.work(2'000, 0.5);
   const auto port = free_port(SOCK_DGRAM);
   std::string list;
   for (int i = 0; i < 20; ++i) {

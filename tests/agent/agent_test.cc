@@ -2,6 +2,8 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "adapters/redis_fixture.h"
 #include "agent/agent_process.h"
 #include "agent/haproxy_process.h"
 #include "e2e/exchange_process.h"
@@ -190,6 +193,26 @@ TEST(Agent, AServerThatStopsTellingLosesItsSensorNotItsPolls) {
           agent.metric("spillway_agent_sensor_errors_total{reason=\"status\",sensor=\"load\"}"),
       0);
   EXPECT_EQ(agent.poll(), "up 100%\n");
+}
+
+TEST(Agent, AQuotaThatChangesMakesItAServerOfAnotherClass) {
+  const adapters::testing::ScratchFolder folder;
+  const auto put = [&](const std::string& name, std::string_view text) {
+    std::ofstream(folder.path() + "/web/" + name) << text;
+  };
+  std::filesystem::create_directory(folder.path() + "/web");
+  put("cpu.stat", "usage_usec 1000\n");
+  put("cpu.max", "150000 100000\n");
+  const AgentProcess agent("i-1", "class: c7i",
+                           fmt::format("law: {{ kind: equal, period: 200ms }}\n"
+                                       "cpu: {{ cgroup: /web, cgroup_root: \"{}\" }}\n",
+                                       folder.path()));
+  ASSERT_TRUE(agent.started()) << agent.log();
+  EXPECT_NE(agent.status().find("\"class\":\"c7i-1.5\""), std::string::npos) << agent.status();
+  put("cpu.max", "50000 100000\n");
+  EXPECT_TRUE(becomes([&] {
+    return agent.status().find("\"class\":\"c7i-0.5\"") != std::string::npos;
+  })) << agent.status();
 }
 
 TEST(Agent, SaysWhatIsWrongWithItsConfiguration) {

@@ -104,6 +104,7 @@ void read_agent(ConfigReader reader, AgentConfig& out) {
   read_word(reader, "service", out.service);
   read_word(reader, "zone", out.zone);
   read_word(reader, "class", out.server_class);
+  reader.read("class_by_cores", out.class_by_cores);
   reader.read("listen", out.listen);
   check_listen(reader, "listen", out.listen, false);
   reader.read("max_connections", out.max_connections, 1, 10'000);

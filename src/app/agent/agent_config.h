@@ -56,6 +56,7 @@ struct AgentConfig {
   std::string service = "spillway";
   std::string zone = "default";
   std::string server_class = "default";
+  bool class_by_cores = true;  ///< The class is told apart by what the server may use, too.
   std::string listen = "127.0.0.1:9100";  ///< Of HAProxy's agent-check.
   uint32_t max_connections = 256;
   bool absolute_weight = false;

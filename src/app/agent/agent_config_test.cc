@@ -50,11 +50,11 @@ TEST(AgentConfig, SaysEveryProblemByKeyAndLine) {
       "emf: { interval: 0s }\n"
       "pears: {}\n");
   for (const std::string_view part :
-       {"f:1: agent.id: must be", "f:1: agent.key: must have 16 bytes", "f:1: agent.listen:",
-        "f:2: admin.listen: must be a loopback address", "f:3: law.gain:", "f:4: cpu.cgroup:",
-        "f:5: load.url:", "f:5: load.successes: must be NAME", "f:5: load.timeout:",
-        "f:6: peers.list: must be HOST:PORT", "f:7: registry.host:", "f:7: registry.port:",
-        "f:7: registry.url:", "f:8: spot.url:", "f:9: drain.announce:",
+       {"f:1: agent.id: must be", "f:1: agent.key: must have 16 bytes",
+        "f:1: agent.listen:", "f:2: admin.listen: must be a loopback address",
+        "f:3: law.gain:", "f:4: cpu.cgroup:", "f:5: load.url:", "f:5: load.successes: must be NAME",
+        "f:5: load.timeout:", "f:6: peers.list: must be HOST:PORT", "f:7: registry.host:",
+        "f:7: registry.port:", "f:7: registry.url:", "f:8: spot.url:", "f:9: drain.announce:",
         "f:10: zone_view.stale_after:", "f:11: emf.interval:", "f:12: pears"}) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
   }
@@ -106,7 +106,8 @@ TEST(AgentPage, HasExactlyTheKeysThatAreReadWithTheirDefaults) {
   std::vector<AskedKey> asked;
   (void)read_agent_config(kWhole, problems, &asked);
   EXPECT_TRUE(problems.empty());
-  const std::set<std::string> in_words{"none", "the host's name", "3 of law.period", "500ms, half of law.period at most"};
+  const std::set<std::string> in_words{"none", "the host's name", "3 of law.period",
+                                       "500ms, half of law.period at most"};
   const std::string text = page();
   std::set<std::string> written;
   const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");

@@ -168,7 +168,7 @@ std::string metrics_text(const Service& service) {
   page.gauge("spillway_agent_info", "1, with what this agent is.",
              {{"id", config.id},
               {"zone", config.zone},
-              {"class", config.server_class},
+              {"class", service.law_.self().server_class},
               {"law", to_string(config.law.law)},
               {"cpu", to_string(service.cpu_.form())}},
              1);

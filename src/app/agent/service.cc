@@ -59,12 +59,6 @@ uint64_t random_number() {
   return (uint64_t{device()} << 32) | device();
 }
 
-/// The first reading is of no window; what it allows is known.
-double cores_of(adapters::CpuReader& cpu, base::Instant now) {
-  (void)cpu.read(now);
-  return cpu.allowed_cores();
-}
-
 }  // namespace
 
 Service::Service(AgentConfig config)
@@ -80,10 +74,12 @@ Service::Service(AgentConfig config)
       law_(config_.law, {.id = config_.id,
                          .zone = config_.zone,
                          .server_class = config_.server_class,
-                         .cores = cores_of(cpu_, clock_.now()),
+                         .cores = 0,
                          .started_at_ms = static_cast<uint64_t>(started_at_ms_)}),
       meter_(config_.load.has_value()),
       departure_(config_.drain) {
+  (void)cpu_.read(clock_.now());  // Of no window yet; what it allows is known.
+  follow_size();
   open_listeners();
   if (!error_.empty()) {
     return;
@@ -230,7 +226,7 @@ void Service::run(
   started(listen, admin);
   log_.event(Level::kInfo,
              "event=started listen={} admin={} id={} zone={} class={} law={} peers={} dry_run={}",
-             listen, admin, config_.id, config_.zone, config_.server_class,
+             listen, admin, config_.id, config_.zone, law_.self().server_class,
              to_string(config_.law.law), peers_ == nullptr ? 0 : peers_->peers(), config_.dry_run);
   supervisor_.ready();
   on_timer(reactor_.refresh());

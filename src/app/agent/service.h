@@ -87,6 +87,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   void on_timer(base::Instant now) override;
   void begin_tick();
   void end_tick(const std::optional<Meter::Load>& load);
+  void follow_size();
   void decide(base::Instant now, const capacity::Reading& reading);
   void share(base::Instant now);
   void refresh_orders(base::Instant now);
@@ -94,6 +95,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   void follow_departure(base::Instant now);
   void write_emf(base::Instant now);
   void save(base::Instant now, bool at_once);
+  void end();
   [[nodiscard]] base::Instant next_tick(base::Instant now) const;
   [[nodiscard]] bool warming(base::Instant now) const;
 
@@ -141,6 +143,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   bool gate_passed_ = false;
   bool load_answered_ = false;
   bool announced_ = false;
+  bool left_ = false;             ///< Our sample was taken out of the store.
   base::Instant listen_until_{};  ///< A start without a past: peers are heard first.
   base::Instant emf_at_{};
   base::Instant saved_at_{};

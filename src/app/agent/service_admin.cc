@@ -110,7 +110,7 @@ std::string status_json(const Service& service) {
       R"("draining":{},"drain_reason":{},"leaving":{},"warming":{},)"
       R"("orders":{{"freeze":{},"pin":{},"dry_run":{},"drain":{},"file_error":{}}},)",
       json_string(config.id), json_string(config.service), json_string(config.zone),
-      json_string(config.server_class), json_string(to_string(config.law.law)),
+      json_string(service.law_.self().server_class), json_string(to_string(config.law.law)),
       json_string(to_string(service.cpu_.form())),
       json_string(adapters::agent_line(service.agent_->reply())), service.departure_.draining(),
       json_string(to_string(service.departure_.reason())), service.departure_.leaving(),

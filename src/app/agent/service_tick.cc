@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "adapters/agent_check.h"
 #include "adapters/cpu_reader.h"
 #include "adapters/emf.h"
@@ -80,6 +82,7 @@ void Service::begin_tick() {
 void Service::end_tick(const std::optional<Meter::Load>& load) {
   const auto now = reactor_.refresh();
   const auto cpu = cpu_.read(now);
+  follow_size();
   reading_ = meter_.read(now, cpu, load);
   load_answered_ = load_answered_ || load_ == nullptr || (load && load->has_value());
   // A window that has hardly begun says nothing; a sensor that is dead is the law's to judge.
@@ -98,8 +101,17 @@ void Service::end_tick(const std::optional<Meter::Load>& load) {
   save(now, false);
   if (departure_.is_over(now,
                          meter_.is_quiet() && (registry_ == nullptr || registry_->withdrawn()))) {
-    reactor_.stop();
+    end();
   }
+}
+
+// What others keep of us goes with us: one more turn, so that it is sent.
+void Service::end() {
+  if (redis_ == nullptr || std::exchange(left_, true)) {
+    reactor_.stop();
+    return;
+  }
+  redis_->leave(config_.id);
 }
 
 // A server found at work is never warming, nor one that goes on where it was.
@@ -108,6 +120,19 @@ bool Service::warming(base::Instant now) const {
     return false;
   }
   return !decision_ && (now < listen_until_ || !gate_open());
+}
+
+// A quota may change under a running server: it is of another class then.
+void Service::follow_size() {
+  const double cores = cpu_.allowed_cores();
+  if (cores <= 0 || cores == law_.self().cores) {
+    return;
+  }
+  auto server_class = config_.class_by_cores ? fmt::format("{}-{:.4g}", config_.server_class, cores)
+                                             : config_.server_class;
+  log_.event(Level::kInfo, "event=sized cores={:.3f} was={:.3f} class={}", cores, law_.self().cores,
+             server_class);
+  law_.resize(std::move(server_class), cores);
 }
 
 void Service::decide(base::Instant now, const capacity::Reading& reading) {
@@ -137,7 +162,7 @@ void Service::decide(base::Instant now, const capacity::Reading& reading) {
 }
 
 void Service::share(base::Instant now) {
-  if (!decision_ || !capacity::plausible(decision_->sample)) {
+  if (left_ || !decision_ || !capacity::plausible(decision_->sample)) {
     return;
   }
   auto sample = decision_->sample;
@@ -219,9 +244,6 @@ void Service::follow_departure(base::Instant now) {
              to_string(departure_.reason()));
   if (!wanted) {
     save(now, true);
-    if (redis_ != nullptr) {
-      redis_->leave(config_.id);
-    }
   }
   if (registry_ == nullptr) {
     return;

@@ -122,8 +122,16 @@ int run(int argc, char** argv) {
   bool status_json = false;
   status->add_option("--admin", admin, "Where its admin listener is")->capture_default_str();
   status->add_flag("--json", status_json, "Print JSON");
+  auto* const lint = app.add_subcommand("lint", "Traps in HAProxy configurations");
+  std::vector<std::string> files;
+  bool lint_json = false;
+  lint->add_option("FILE", files, "haproxy.cfg")->required();
+  lint->add_flag("--json", lint_json, "Print JSON, an object a file");
   if (const auto end = parse_command_line(app, argc, argv)) {
     return *end;
+  }
+  if (lint->parsed()) {
+    return print_lint(files, lint_json);
   }
   if (status->parsed()) {
     return print_status(admin, status_json);

@@ -25,7 +25,7 @@ struct MembershipSettings {
 
   Mode mode = Mode::kDynamic;
   std::string slot_prefix = "srv";  ///< Slots are servers named by it and a number.
-  std::vector<std::string> keep;    ///< Servers that are never removed: not the registry's.
+  std::vector<std::string> keep{};  ///< Servers that are never removed: not the registry's.
   uint32_t max_changes = 200;       ///< Of one HAProxy and round. [1, 4 095].
 
   // Of servers that are added. Slots have their own from the configuration.
@@ -36,7 +36,7 @@ struct MembershipSettings {
   base::Duration slowstart{};
   base::Duration agent_inter = std::chrono::milliseconds(500);
   std::string agent_send = "spillway/1";
-  std::string options;  ///< More words of the server line, such as "proto h2".
+  std::string options{};  ///< More words of the server line, such as "proto h2".
 };
 
 struct MembershipPlan {

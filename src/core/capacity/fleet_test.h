@@ -291,6 +291,16 @@ class FleetModel {
   std::vector<Sample> published_;
 };
 
+/// `law`, its weights in force after a second and its samples heard after two.
+inline FleetSettings fleet_of(LawKind law, base::Duration period = seconds(2)) {
+  FleetSettings settings;
+  settings.law.law = law;
+  settings.law.period = period;
+  settings.own_delay = seconds(1);
+  settings.mean_delay = seconds(2);
+  return settings;
+}
+
 /// A demand that fills a fleet of `capacity` to `utilization`.
 inline FleetModel::Demand steady(double capacity, double utilization) {
   const double rate = capacity * FleetModel::share_of(utilization);

@@ -52,7 +52,7 @@ struct Decision {
 /// A control law at work for one server. Pure: the same inputs give the same decisions, to the last
 /// bit, live, in the simulator and on replay.
 ///
-/// One thread. About 1 KiB. A step is a pass over the view: see laws_bench.cc. Call it once a
+/// One thread. About 1 KiB. A step is a pass over the view: see law_bench.cc. Call it once a
 /// period.
 class Law {
  public:

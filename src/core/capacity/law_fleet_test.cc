@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -19,92 +20,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-FleetSettings fleet_of(LawKind law, base::Duration period = seconds(2)) {
-  FleetSettings settings;
-  settings.law.law = law;
-  settings.law.period = period;
-  settings.own_delay = seconds(1);
-  settings.mean_delay = seconds(2);
-  return settings;
-}
-
-/// As the study had it: delays in periods of 5 s, equal weights at first, no limit of steps.
-FleetSettings study_of(LawKind law, double gain, int delay_periods) {
-  FleetSettings settings = fleet_of(law, seconds(5));
-  settings.law.gain = gain;
-  settings.law.allow_unsafe_gain = true;
-  settings.law.smoothing = 0.2;
-  settings.law.max_step = settings.law.failing_step = 10;
-  settings.own_delay = settings.mean_delay = delay_periods * seconds(5);
-  return settings;
-}
-
-double settle_periods(const FleetSettings& settings) {
-  FleetModel fleet(settings);
-  fleet.add_standard_fleet();
-  fleet.run(seconds(1000), steady(fleet.capacity(), 0.65));
-  return fleet.settle_periods();
-}
-
-struct Cell {
-  LawKind law;
-  double gain;
-  int delay;
-  double periods;    ///< Of the study; -1: never.
-  double tolerance;  ///< A factor.
-};
-
-class SettleTimes : public ::testing::TestWithParam<Cell> {};
-
-TEST_P(SettleTimes, AreThoseOfTheStudy) {
-  const Cell& cell = GetParam();
-  const double periods = settle_periods(study_of(cell.law, cell.gain, cell.delay));
-  if (cell.periods < 0) {
-    EXPECT_EQ(periods, -1);
-  } else {
-    EXPECT_LE(periods, cell.periods * cell.tolerance);
-    EXPECT_GE(periods, cell.periods / cell.tolerance);
-  }
-}
-
-constexpr auto kAdditive = LawKind::kZoneMeanAdditive;
-constexpr auto kMultiplicative = LawKind::kZoneMeanMultiplicative;
-constexpr auto kFeedForward = LawKind::kCapacity;
-
-INSTANTIATE_TEST_SUITE_P(
-    Additive, SettleTimes,
-    ::testing::Values(Cell{kAdditive, .1, 0, 72, 1.1}, Cell{kAdditive, .1, 3, 69, 1.1},
-                      Cell{kAdditive, .2, 1, 35, 1.1}, Cell{kAdditive, .3, 0, 24, 1.1},
-                      Cell{kAdditive, .3, 1, 25, 1.1}, Cell{kAdditive, .7, 0, 11, 1.1},
-                      Cell{kAdditive, .3, 2, -1, 1}, Cell{kAdditive, .5, 1, -1, 1},
-                      Cell{kAdditive, .2, 4, -1, 1}, Cell{kAdditive, .7, 2, -1, 1}));
-INSTANTIATE_TEST_SUITE_P(
-    Multiplicative, SettleTimes,
-    ::testing::Values(Cell{kMultiplicative, .1, 0, 43, 1.3}, Cell{kMultiplicative, .1, 3, 39, 1.3},
-                      Cell{kMultiplicative, .2, 0, 29, 1.3}, Cell{kMultiplicative, .2, 3, 32, 1.3},
-                      Cell{kMultiplicative, .3, 3, 50, 1.3}, Cell{kMultiplicative, .7, 1, 28, 1.3},
-                      Cell{kMultiplicative, .3, 4, -1, 1}, Cell{kMultiplicative, .5, 3, -1, 1},
-                      Cell{kMultiplicative, .2, 6, -1, 1}, Cell{kMultiplicative, 1, 1, -1, 1}));
-INSTANTIATE_TEST_SUITE_P(
-    Capacity, SettleTimes,
-    ::testing::Values(Cell{kFeedForward, .2, 0, 4.5, 1.4}, Cell{kFeedForward, .2, 1, 6.5, 1.4},
-                      Cell{kFeedForward, .2, 2, 8.5, 1.4}, Cell{kFeedForward, .2, 3, 10.5, 1.4},
-                      Cell{kFeedForward, .2, 4, 12.5, 1.4}, Cell{kFeedForward, .2, 6, 16.5, 1.4}));
-
-TEST(Fleet, CpuAloneWithDelayCompensatedIsStableAtEveryDelay) {
-  for (const int delay : {0, 1, 2, 4}) {
-    FleetSettings settings = study_of(LawKind::kCapacity, 1, delay);
-    settings.law.own_delay = settings.own_delay;
-    FleetModel fleet(settings);
-    fleet.add_standard_fleet();
-    fleet.hide_successes();
-    fleet.run(seconds(1500), steady(fleet.capacity(), 0.65));
-    const double periods = fleet.settle_periods();
-    EXPECT_GT(periods, 0) << delay;
-    EXPECT_LE(periods, 20 + 15 * delay) << delay;
-    EXPECT_TRUE(fleet.server(0).last.reasons.has(Reason::kCpuOnly));
-  }
-}
+/// The figures of docs/balancing.md.
+void say(const char* what, double value) { std::printf("%s: %.2f\n", what, value); }
 
 TEST(Fleet, CapacityHoldsTheSpreadUnderNoise) {
   FleetSettings settings = fleet_of(LawKind::kCapacity);
@@ -122,7 +39,22 @@ TEST(Fleet, CapacityHoldsTheSpreadUnderNoise) {
       EXPECT_LE(fleet.spread(seconds(60)), 3) << "window " << windows;
     }
   }
+  say("noise of 2 points: 10 s windows with a spread of at most 5, %", within_5);
   EXPECT_GE(within_5, 95);
+}
+
+/// Measured on x86-64; 64-bit Arm must agree to nine digits.
+TEST(Fleet, TheSameRunGivesTheSameWeightsOnEveryProcessor) {
+  FleetSettings settings = fleet_of(LawKind::kCapacity);
+  settings.cost_noise = 0.01;
+  FleetModel fleet(settings);
+  fleet.add_standard_fleet();
+  fleet.run(minutes(10), steady(fleet.capacity(), 0.65));
+  const double weights[] = {30.1024395940883, 39.0442037293472, 60.1575640353835};
+  for (size_t i = 0; i < 3; ++i) {
+    const double weight = fleet.server(i).last.weight;
+    EXPECT_NEAR(weight, weights[i], 1e-9 * weight);
+  }
 }
 
 TEST(Fleet, TheSetPointCollapsesAboveItAndCapacityStaysFlatOnTheSameLoad) {
@@ -141,6 +73,8 @@ TEST(Fleet, TheSetPointCollapsesAboveItAndCapacityStaysFlatOnTheSameLoad) {
   }
   EXPECT_GE(at_minimum, 12);
   EXPECT_GE(full, 5);
+  say("set-point 65 at 80 %: spread", collapsing.spread(seconds(60)));
+  say("set-point 65 at 80 %: dropped %", 100 * collapsing.dropped_share());
   EXPECT_GE(collapsing.spread(seconds(60)), 30);
   EXPECT_GE(collapsing.dropped_share(), 0.04);
 
@@ -149,6 +83,7 @@ TEST(Fleet, TheSetPointCollapsesAboveItAndCapacityStaysFlatOnTheSameLoad) {
   flat.run(minutes(30), steady(flat.capacity(), 0.80));
   flat.forget_counts();
   flat.run(minutes(5), steady(flat.capacity(), 0.80));
+  say("capacity at 80 %: spread", flat.spread(seconds(60)));
   EXPECT_LE(flat.spread(seconds(60)), 2);
   EXPECT_LE(flat.dropped_share(), 1e-9);
 }
@@ -172,6 +107,9 @@ double worst_in_ramp(LawKind law, double gain, base::Duration mean_delay) {
     });
     worst = std::max(worst, fleet.spread(seconds(60)));
   }
+  std::printf("ramp 40 to 80 %%, %s, samples %d s old: worst spread %.1f\n",
+              std::string(to_string(law)).c_str(), static_cast<int>(mean_delay / seconds(1)),
+              worst);
   return worst;
 }
 
@@ -220,6 +158,7 @@ TEST(Fleet, ANewcomerAtPeakStaysNearTheMean) {
       EXPECT_LT(FleetModel::mean_utilization(newcomer, seconds(5)), 0.4);
     }
   }
+  say("newcomer above the mean, points", 100 * highest);
   EXPECT_LE(highest, 0.10);
   EXPECT_LE(fleet.spread(seconds(10)), 3);  // And it carries its share at last.
 }
@@ -239,12 +178,14 @@ double lost_share(Fault fault, const FleetSettings& settings, size_t faulty = 4)
     lost += fleet.server(i).dropped + fleet.server(i).failed;
     all += fleet.server(i).received;
   }
+  say("  lost to one faulty server, %", 100 * lost / all);
   return lost / all;
 }
 
 TEST(Fleet, AStuckSensorLosesAtMostOnePercent) {
   for (const double stuck_at : {0.10, 0.30, 0.45, 0.95}) {
     const auto fault = [&](ModelServer& server) { server.stuck_at = stuck_at; };
+    say("sensor stuck at", stuck_at);
     EXPECT_LE(lost_share(fault, fleet_of(LawKind::kCapacity)), 0.01) << stuck_at;
   }
   const auto fault = [](ModelServer& server) { server.stuck_at = 0.10; };
@@ -329,6 +270,7 @@ int recovery_s(const FleetSettings& settings) {
 TEST(Fleet, ALossOfCapacityIsFollowedFastWithBoost) {
   FleetSettings boosted = fleet_of(LawKind::kCapacity, seconds(5));
   const int with_boost = recovery_s(boosted);
+  say("40 % of a capacity lost: back within 3 points after s", with_boost);
   EXPECT_LE(with_boost, 40);
   FleetSettings plain = boosted;
   plain.law.boost = plain.law.smoothing;
@@ -347,6 +289,8 @@ TEST(Fleet, DitherSplitsFinerThanRounding) {
   const double dithered = spread_of(settings);
   settings.dither = false;
   const double rounded = spread_of(settings);
+  say("mean weight 15, dithered: spread", dithered);
+  say("mean weight 15, rounded: spread", rounded);
   EXPECT_LE(dithered, 1.5);
   EXPECT_GE(rounded, 4);
 }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "capacity/sample.h"
+#include "capacity/text_scanner.h"
 #include "capacity/zone_view.h"
 
 namespace spillway::capacity {
@@ -115,12 +116,6 @@ struct Writer {
   }
 };
 
-/// A value as it stands: a string without its escapes, or the bytes of a number or word.
-struct Token {
-  bool is_string = false;
-  std::string text;
-};
-
 template <typename Number>
 bool read_number(const Token& token, Number& number) {
   if (token.is_string || token.text.empty() ||
@@ -194,102 +189,6 @@ struct Reader {
   }
 };
 
-/// Takes a line apart. Every step returns a reason when it cannot go on.
-class Scanner {
- public:
-  explicit Scanner(std::string_view line) : line_(line) {}
-
-  bool take(char wanted) {
-    skip_blanks();
-    if (at_ >= line_.size() || line_[at_] != wanted) {
-      return false;
-    }
-    ++at_;
-    return true;
-  }
-
-  bool at_end() {
-    skip_blanks();
-    return at_ == line_.size();
-  }
-
-  std::optional<TextErrc> string(std::string& text) {
-    if (!take('"')) {
-      return TextErrc::kNotAnObject;
-    }
-    for (; at_ < line_.size(); ++at_) {
-      const char byte = line_[at_];
-      if (byte == '"') {
-        ++at_;
-        return std::nullopt;
-      }
-      if (static_cast<unsigned char>(byte) < 0x20 || (byte == '\\' && !escape(text))) {
-        return TextErrc::kBadString;
-      }
-      if (byte != '\\') {
-        text += byte;
-      }
-    }
-    return TextErrc::kBadString;
-  }
-
-  std::optional<TextErrc> value(Token& token) {
-    skip_blanks();
-    const char first = at_ < line_.size() ? line_[at_] : '\0';
-    if (first == '{' || first == '[') {
-      return TextErrc::kNotFlat;
-    }
-    if (first == '"') {
-      token.is_string = true;
-      return string(token.text);
-    }
-    const size_t end = std::min(line_.find_first_of(",} \t\r\n", at_), line_.size());
-    token.text = line_.substr(at_, end - at_);
-    if (token.text.empty()) {
-      return TextErrc::kBadValue;
-    }
-    at_ = end;
-    return std::nullopt;
-  }
-
-  [[nodiscard]] size_t offset() const { return at_; }
-
- private:
-  void skip_blanks() {
-    while (at_ < line_.size() && std::string_view(" \t\r\n").contains(line_[at_])) {
-      ++at_;
-    }
-  }
-
-  /// At a backslash; stays at the last byte of the escape.
-  bool escape(std::string& text) {
-    constexpr std::string_view kNames = "\"\\/bfnrt";
-    constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
-    if (++at_ >= line_.size()) {
-      return false;
-    }
-    if (const size_t simple = kNames.find(line_[at_]); simple != std::string_view::npos) {
-      text += kMeant[simple];
-      return true;
-    }
-    if (line_[at_] != 'u' || line_.size() - at_ < 5) {
-      return false;
-    }
-    unsigned code = 0;
-    const char* const first = line_.data() + at_ + 1;
-    const auto read = std::from_chars(first, first + 4, code, 16);
-    if (read.ptr != first + 4 || code >= 0x80) {
-      return false;
-    }
-    at_ += 4;
-    text += static_cast<char>(code);
-    return true;
-  }
-
-  std::string_view line_;
-  size_t at_ = 0;
-};
-
 /// What was read so far.
 struct Draft {
   Sample sample;
@@ -334,7 +233,7 @@ std::string_view missing(const Draft& draft) {
 }
 
 /// One `"key":value`; leaves the key in `name`.
-std::optional<TextErrc> read_pair(Scanner& scanner, Draft& draft, std::string& name,
+std::optional<TextErrc> read_pair(TextScanner& scanner, Draft& draft, std::string& name,
                                   base::Instant reference) {
   if (++draft.keys > kMostKeys) {
     return TextErrc::kTooManyKeys;
@@ -375,7 +274,7 @@ void append_text(std::string& out, const Sample& sample, base::Instant reference
 }
 
 base::Result<Sample, TextProblem> parse_text(std::string_view line, base::Instant reference) {
-  Scanner scanner(line);
+  TextScanner scanner(line);
   const auto refuse = [&](TextErrc errc, std::string key = {}) {
     return std::unexpected(
         TextProblem{.errc = errc, .key = std::move(key), .offset = scanner.offset()});

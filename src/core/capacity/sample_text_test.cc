@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
 
 #include "base/rng.h"
 #include "base/time.h"
@@ -214,22 +212,6 @@ TEST(SampleText, AnyDamageIsReadOrRefusedAndWhatIsReadIsPlausible) {
       EXPECT_TRUE(plausible(*read));
     }
   }
-}
-
-RC_GTEST_PROP(SampleTextProperties, AnyPlausibleSampleSurvives, (std::string id, uint64_t seed)) {
-  base::Rng rng(seed);
-  Sample sample = full_sample();
-  sample.id = id.substr(0, kLongestName);
-  sample.capacity = rng.uniform(0, 1e9);
-  sample.utilization = rng.uniform();
-  sample.weight = rng.uniform(0, 256);
-  sample.p95_ms = std::exp(rng.uniform(-300, 16));
-  sample.taken_at = kReference + base::Duration(static_cast<int64_t>(rng.below(1U << 31)));
-  RC_PRE(plausible(sample).has_value());
-  const auto read = parse_text(text_of(sample), kReference);
-  RC_ASSERT(read.has_value());
-  RC_ASSERT(text_of(*read) == text_of(sample));
-  RC_ASSERT(read->p95_ms == sample.p95_ms);
 }
 
 }  // namespace

@@ -87,6 +87,8 @@ class RedisConnection final : private net::ReadySink, private net::Timer {
   [[nodiscard]] size_t outstanding() const { return slots_.size(); }
 
   static constexpr uint64_t kNoCall = 0;
+  /// From here on: commands of the handshake, instead of a call's number.
+  static constexpr uint64_t kGreetings = ~uint64_t{0} - 3;
 
  private:
   enum class State : uint8_t { kConnecting, kSecuring, kGreeting, kReady, kEnded };

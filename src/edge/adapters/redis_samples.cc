@@ -43,7 +43,11 @@ RedisSamples::RedisSamples(net::Reactor& reactor, const RedisSettings& redis,
       wall_clock_(std::move(wall_clock)),
       take_(std::move(take)),
       guard_("redis/samples/all", redis_guard_settings(), 1, seed, reactor.now()),
-      client_(reactor, without_replicas(redis), guard_, 0, seed) {}
+      client_(reactor, without_replicas(redis), guard_, 0, seed) {
+  // Three commands a period overload nobody: a circuit would only keep samples out.
+  guard_.set_mode(reactor.now(), resilience::Mode::kDisabled, base::kNever, "samples",
+                  transitions_);
+}
 
 void RedisSamples::exchange(const capacity::Sample& sample) {
   transitions_.clear();

@@ -76,8 +76,9 @@ struct RegistrySettings {
   base::Duration timeout = std::chrono::seconds(2);  ///< Of one call. [50 ms, 30 s].
   /// An empty set, or one less than half as large as the set in force, is believed once so many
   /// reads in a row said the same or it has lasted so long, whichever is first. confirm_reads 1
-  /// believes at once. [1, 1 000], [0, 1 h].
-  uint32_t confirm_reads = 5;
+  /// believes at once. A registry that lost everything gets its members back within ttl/3: wait
+  /// longer than that. [1, 1 000], [0, 1 h].
+  uint32_t confirm_reads = 10;
   base::Duration confirm_after = std::chrono::seconds(30);
 };
 

@@ -166,6 +166,7 @@ class ConsulRegistry final : public Registry {
       --tokens_;
       return {};
     }
+    refilled_at_ = now + settings_.poll;  // the token that the pause earns is spent by its end
     return settings_.poll;
   }
 

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/balancer/haproxy_file.h"
+#include "app/balancer/lint.h"
+#include "base/time.h"
+
+namespace spillway::app::balancing::lint_rules {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The one that deals by weights that change.
+bool follows_weights(std::string_view algorithm) { return algorithm == "roundrobin"; }
+
+void judge_retries(const FileSection& section, const std::vector<ServerWords>& servers,
+                   Findings& out) {
+  const bool several = servers.size() > 1 || (!servers.empty() && servers.front().is_template);
+  if (several && setting(section, "option", "redispatch") == nullptr) {
+    out.add(section.number, "redispatch", section, "there is no option redispatch",
+            "retries go to the same server: one that died costs its share of requests until its "
+            "checks notice",
+            "option redispatch 1");
+  }
+  const FileLine* retries = setting(section, "retries");
+  if (retries != nullptr && retries->words.size() > 1 && retries->words[1] == "0") {
+    out.add(retries->number, "retries", section, "retries 0",
+            "a connection that is refused is a failed request, where another server would answer",
+            "retries 2");
+  }
+}
+
+/// What keeps requests on a server whatever its weight.
+void judge_stickiness(const FileSection& section, Findings& out) {
+  const FileLine* mode = setting(section, "mode");
+  if (mode == nullptr || (mode->words.size() > 1 && mode->words[1] == "tcp")) {
+    out.add(mode == nullptr ? section.number : mode->number, "tcp-mode", section,
+            mode == nullptr ? "there is no mode, which is tcp" : "mode tcp with agent-check",
+            "weights act on new connections only: kept-alive ones stay where they are",
+            "mode http, or callers that end their connections often");
+  }
+  for (const FileLine& line : section.lines) {
+    if (line.is("cookie") || line.is("stick") || line.is("use-server")) {
+      out.add(line.number, "sticky", section, fmt::format("{} beside agent-check", line.words[0]),
+              "callers keep their server whatever its weight", "leave it out");
+    }
+  }
+}
+
+void judge_weights(const FileSection& section, Findings& out) {
+  if (const FileLine* balance = setting(section, "balance");
+      balance != nullptr && balance->words.size() > 1 && !follows_weights(balance->words[1])) {
+    const std::string& name = balance->words[1];
+    out.add(balance->number, "algorithm", section, fmt::format("balance {} with agent-check", name),
+            name == "leastconn" || name.starts_with("random")
+                ? "with few requests in flight it does not follow weights: shares are equal"
+                : "it does not deal by weights: static-rr, uri, source and the like take 0 % and "
+                  "100 % only unless hashing is consistent, first none",
+            "balance roundrobin");
+  }
+  if (setting(section, "timeout", "check") == nullptr) {
+    out.add(section.number, "timeout-check", section, "there is no timeout check",
+            "an agent or a health check that hangs is waited for as long as its interval",
+            "timeout check 800ms");
+  }
+  if (const FileLine* state = setting(section, "load-server-state-from-file"); state != nullptr) {
+    out.add(
+        state->number, "server-state-file", section, "load-server-state-from-file",
+        "it brings weights back only where the initial weight is unchanged, keeps old ports, and "
+        "not one dynamic server: the balancer pushes weights after a restart",
+        "leave it out, and run spillway balancer");
+  }
+}
+
+}  // namespace
+
+void judge_backend(const FileSection& section, const std::vector<ServerWords>& servers,
+                   Findings& out) {
+  judge_retries(section, servers, out);
+  const bool agents = std::ranges::any_of(
+      servers, [](const ServerWords& server) { return server.has("agent-check"); });
+  if (servers.empty()) {
+    for (const FileLine& line : section.lines) {
+      if (line.is("default-server")) {
+        out.add(line.number, "dynamic-default-server", section,
+                "default-server where all servers are added at run time",
+                "servers added through the Runtime API do not inherit it: their weight would be 1, "
+                "without checks",
+                "give the words to `spillway balancer` (servers.*) and leave the line out");
+      }
+    }
+  }
+  if (!agents) {
+    return;
+  }
+  for (const ServerWords& server : servers) {
+    if (!server.has("agent-check") && !server.has("backup")) {
+      out.add(server.line->number, "agent-missing", section,
+              fmt::format("{} has no agent-check, and others have", server.name),
+              "its weight stands still while the others' follow their capacity", "agent-check");
+    }
+  }
+  judge_stickiness(section, out);
+  judge_weights(section, out);
+}
+
+void judge_resolvers(const FileSection& section, Findings& out) {
+  static constexpr std::array<std::string_view, 3> kFailures{"timeout", "refused", "other"};
+  for (const std::string_view failure : kFailures) {
+    const FileLine* hold = setting(section, "hold", failure);
+    const auto time = hold != nullptr && hold->words.size() > 2 ? haproxy_time(hold->words[2])
+                                                                : std::optional<base::Duration>();
+    if (!time || *time < 1min) {
+      out.add(
+          hold == nullptr ? section.number : hold->number, fmt::format("hold-{}", failure), section,
+          hold == nullptr
+              ? fmt::format("there is no hold {}, which is 30s", failure)
+              : fmt::format("hold {} {}", failure, hold->words.size() > 2 ? hold->words[2] : ""),
+          "when DNS is away for longer, every server is removed",
+          fmt::format("hold {} 600s", failure));
+    }
+  }
+  const FileLine* obsolete = setting(section, "hold", "obsolete");
+  const auto time = obsolete != nullptr && obsolete->words.size() > 2
+                        ? haproxy_time(obsolete->words[2])
+                        : std::optional<base::Duration>();
+  if (!time || *time < 5s) {
+    out.add(
+        obsolete == nullptr ? section.number : obsolete->number, "hold-obsolete", section,
+        obsolete == nullptr ? "there is no hold obsolete, which is 0" : "hold obsolete is short",
+        "a record that one answer lacks takes its server away at once", "hold obsolete 10s");
+  }
+  if (setting(section, "accepted_payload_size") == nullptr) {
+    out.add(section.number, "payload-size", section,
+            "there is no accepted_payload_size, which is 512",
+            "an answer with more than some ten SRV records is cut: instances without a server",
+            "accepted_payload_size 8192");
+  }
+}
+
+void judge_stats_socket(const HaproxyFile& file, Findings& out) {
+  for (const FileSection& section : file.sections()) {
+    if (section.kind != "global") {
+      continue;
+    }
+    const FileLine* socket = nullptr;
+    bool admin = false;
+    bool shares = false;
+    for (const FileLine& line : section.lines) {
+      if (line.is("stats", "socket")) {
+        socket = &line;
+        const auto& words = line.words;
+        for (size_t i = 2; i + 1 < words.size(); ++i) {
+          admin = admin || (words[i] == "level" && words[i + 1] == "admin");
+          shares = shares || (words[i] == "expose-fd" && words[i + 1] == "listeners");
+        }
+      }
+    }
+    const int number = socket == nullptr ? section.number : socket->number;
+    if (!admin) {
+      out.add(number, "stats-socket", section,
+              socket == nullptr ? "there is no stats socket" : "no stats socket has level admin",
+              "the balancer cannot reach the Runtime API: dead agents keep their weight, restarts "
+              "forget weights",
+              "stats socket /run/haproxy.sock mode 660 level admin expose-fd listeners");
+    }
+    if (socket != nullptr && !shares) {
+      out.add(number, "expose-fd", section, "no stats socket has expose-fd listeners",
+              "a reload closes the listeners: connections are refused meanwhile",
+              "expose-fd listeners");
+    }
+  }
+}
+
+}  // namespace spillway::app::balancing::lint_rules
