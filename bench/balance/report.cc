@@ -37,10 +37,7 @@ std::string json_number(double value) {
 }
 
 app::Plot spread_plot(const std::vector<NamedRun>& runs) {
-  app::Plot plot{.title = "CPU spread between five unlike back ends, means of 10 s",
-                 .unit = "points",
-                 .lines = {},
-                 .shaded = {}};
+  app::Plot plot{.title = "spread, 10 s", .unit = "points", .lines = {}, .shaded = {}};
   size_t longest = 0;
   for (const NamedRun& named : runs) {
     longest = std::max(longest, named.run.record.readings.size());
@@ -60,12 +57,12 @@ app::Plot spread_plot(const std::vector<NamedRun>& runs) {
 
 app::Plot cpu_plot(const NamedRun& named) {
   const Record& record = named.run.record;
-  app::Plot plot{.title = fmt::format("CPU of each back end under {}, means of 10 s", named.name),
+  app::Plot plot{.title = fmt::format("{}: CPU of each back end, 10 s", named.name),
                  .unit = "% of quota",
                  .lines = {},
                  .shaded = {}};
   for (size_t i = 0; i < record.names.size(); ++i) {
-    app::PlotLine line{.name = fmt::format("{} ({:g} cores)", record.names[i], record.cores[i]),
+    app::PlotLine line{.name = record.names[i],
                        .css_class = kColours[i % kColours.size()],
                        .values = std::vector<double>(record.readings.size(), std::nan(""))};
     for (const Window& window : windows(record, 10, 10)) {
@@ -159,7 +156,10 @@ std::string svg_file_of(const std::vector<NamedRun>& runs) {
       "<rect width=\"880\" height=\"{:.0f}\" fill=\"#fff\"/>\n",
       height, kStyle, height);
   for (size_t i = 0; i < plots.size(); ++i) {
-    // Nested, each where it belongs.
+    // Nested, each where it belongs, without the columns that answer to a pointer.
+    if (const auto columns = plots[i].find("<rect "); columns != std::string::npos) {
+      plots[i].replace(columns, std::string::npos, "</svg>\n");
+    }
     text += fmt::format("<svg x=\"10\" y=\"{:.0f}\" width=\"860\" height=\"260\"{}",
                         kPlotHeight * static_cast<double>(i), plots[i].substr(4));
   }
