@@ -16,6 +16,7 @@
 
 #include "balance/agents.h"
 #include "balance/companions.h"
+#include "balance/control_group.h"
 #include "balance/farm.h"
 #include "balance/haproxy.h"
 #include "balance/load.h"
@@ -134,6 +135,7 @@ double Fleet::used_by_others_s() const {
 
 Record Fleet::watch(double duration_s, std::vector<Act> acts) const {
   std::vector<const Haproxy*> proxies;
+  proxies.reserve(proxies_.size());
   for (const auto& proxy : proxies_) {
     proxies.push_back(proxy.get());
   }

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
