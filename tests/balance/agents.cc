@@ -109,7 +109,7 @@ void Agents::start(size_t backend) {
       app::ChildProcess::Command{
           .name = "agent", .program = kProgram, .args = {"--config", path.string()}},
       [this, &one](app::ChildProcess::Output, std::string_view line) {
-        one.started = one.started || line.find("event=started") != std::string_view::npos;
+        one.started = one.started || line.contains("event=started");
         said_ = line.substr(0, 400);
       });
   for (int i = 0; i < 500 && one.process->error().empty() && !one.started; ++i) {

@@ -37,7 +37,7 @@ void RedisProcess::start() {
                                  .args = {"--port", std::to_string(port_), "--bind", "127.0.0.1",
                                           "--save", "", "--appendonly", "no"}},
       [this](app::ChildProcess::Output, std::string_view line) {
-        ready_ = ready_ || line.find("Ready to accept") != std::string_view::npos;
+        ready_ = ready_ || line.contains("Ready to accept");
       });
   for (int i = 0; i < kTries && process_->error().empty() && !ready_; ++i) {
     process_->read_lines();

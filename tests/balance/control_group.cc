@@ -64,7 +64,8 @@ void remove_stale_groups() {
     for (const auto& entry : fs::directory_iterator(parent, ignored)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with(kPrefix) &&
-          ::kill(static_cast<pid_t>(std::atol(name.c_str() + kPrefix.size())), 0) != 0) {
+          ::kill(static_cast<pid_t>(std::strtol(name.c_str() + kPrefix.size(), nullptr, 10)), 0) !=
+              0) {
         ::rmdir(entry.path().c_str());
       }
     }

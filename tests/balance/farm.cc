@@ -14,7 +14,9 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/demo/child_process.h"

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,9 +12,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "balance/agents.h"
 #include "balance/companions.h"
+#include "balance/control_group.h"
 #include "balance/farm.h"
 #include "balance/haproxy.h"
 #include "balance/load.h"
@@ -113,12 +116,33 @@ Load Fleet::load(double rate_per_s, std::chrono::seconds duration, size_t zone) 
   return load;
 }
 
+double Fleet::used_by_others_s() const {
+  std::ifstream stat("/proc/stat");
+  std::string name;
+  stat >> name;
+  double busy = 0;
+  double ticks = 0;
+  // user nice system idle iowait irq softirq steal
+  for (int field = 0; field < 8 && stat >> ticks; ++field) {
+    busy += field == 3 || field == 4 || field == 7 ? 0 : ticks;
+  }
+  double ours_s = std::chrono::duration<double>(front_.used()).count();
+  for (const auto& backend : farm_) {
+    ours_s += std::chrono::duration<double>(backend->group().used()).count();
+  }
+  return busy / static_cast<double>(::sysconf(_SC_CLK_TCK)) - ours_s;
+}
+
 Record Fleet::watch(double duration_s, std::vector<Act> acts) const {
   std::vector<const Haproxy*> proxies;
+  proxies.reserve(proxies_.size());
   for (const auto& proxy : proxies_) {
     proxies.push_back(proxy.get());
   }
-  return balance::watch(farm_, proxies, duration_s, std::move(acts));
+  const double before_s = used_by_others_s();
+  Record record = balance::watch(farm_, proxies, duration_s, std::move(acts));
+  record.others_cores = (used_by_others_s() - before_s) / record.readings.back().at_s;
+  return record;
 }
 
 }  // namespace spillway::balance

@@ -58,6 +58,7 @@ class Fleet {
   void start_proxies(bool with_servers);
   void start_balancer();
   void wait_for_members(size_t count);
+  [[nodiscard]] double used_by_others_s() const;
 
   TemporaryFolder folder_;
   std::string error_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +82,7 @@ uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-Haproxy::Haproxy(const std::filesystem::path& folder, std::string name, Settings settings,
+Haproxy::Haproxy(const std::filesystem::path& folder, const std::string& name, Settings settings,
                  const ControlGroup& group)
     : configuration_(folder / (name + ".cfg")),
       socket_(folder / (name + ".sock")),
@@ -140,7 +139,7 @@ bool Haproxy::start(std::vector<std::string> more) {
     if (process_->poll_exit()) {
       return false;
     }
-    if (command("show info").find(pid_line) != std::string::npos) {
+    if (command("show info").contains(pid_line)) {
       return true;
     }
     ::poll(nullptr, 0, 10);

@@ -58,7 +58,7 @@ class Haproxy {
   };
 
   /// `name`: of its files in `folder`. `group`: what it runs in; must outlive this.
-  Haproxy(const std::filesystem::path& folder, std::string name, Settings settings,
+  Haproxy(const std::filesystem::path& folder, const std::string& name, Settings settings,
           const ControlGroup& group);
   ~Haproxy();
   Haproxy(const Haproxy&) = delete;

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -49,10 +47,11 @@ LawRun run_law(const LawRunPlan& plan) {
 
 std::string table_of(const LawRun& run) {
   std::string text = fmt::format(
-      "{:.0f} requests/s; load average {:.1f}; {} failed, {} missed of {}; p50 {:.1f} "
+      "{:.0f} requests/s; load average {:.1f}, others used {:.2f} processors; {} failed, {} missed "
+      "of {}; p50 {:.1f} "
       "ms, p99 {:.0f} ms\n",
-      run.rate_per_s, run.record.load_average, run.load.failed, run.load.missed, run.load.offered,
-      run.load.p50_ms, run.load.p99_ms);
+      run.rate_per_s, run.record.load_average, run.record.others_cores, run.load.failed,
+      run.load.missed, run.load.offered, run.load.p50_ms, run.load.p99_ms);
   for (const Window& window : windows(run.record, 10, 10)) {
     if (std::lround(window.ends_at_s) % 5 == 0) {
       text += fmt::format("  t={:3.0f} s spread {:4.1f} mean {:4.1f}:", window.ends_at_s,

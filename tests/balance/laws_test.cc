@@ -24,14 +24,14 @@ constexpr double kHighDemand = 0.62;
 
 TEST(BalanceLaws, CapacityMakesAllEquallyFullWhereAnEqualSplitDrownsTheSmallest) {
   SKIP_WITHOUT_FARM();
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     const LawRun equal =
         run_law({.agents = {.law = "equal"}, .demand = kHighDemand, .duration = 12s});
     const LawRun capacity = run_law({.agents = {.period = is_long() ? 2000ms : 1000ms},
                                      .demand = kHighDemand,
                                      .duration = is_long() ? 155s : 40s});
     if (!equal.why.empty() || !capacity.why.empty()) {
-      return equal.why + capacity.why;
+      return {.why = equal.why + capacity.why};
     }
     fmt::print("equal: {}capacity: {}", table_of(equal), table_of(capacity));
     const auto settled = windows(capacity.record, 10, 30);
@@ -59,19 +59,19 @@ TEST(BalanceLaws, CapacityMakesAllEquallyFullWhereAnEqualSplitDrownsTheSmallest)
         why += "the 60 s spread is above 2 points after 90 s; ";
       }
     }
-    return why;
+    return {.why = why, .others_cores = capacity.record.others_cores};
   });
 }
 
 TEST(BalanceLaws, SetpointCollapsesPastItsSetPoint) {
   SKIP_WITHOUT_FARM();
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     const LawRun run = run_law(
         {.agents = {.law = "setpoint", .period = is_long() ? 2000ms : 500ms, .setpoint = 0.45},
          .demand = kHighDemand,
          .duration = is_long() ? 120s : 26s});
     if (!run.why.empty()) {
-      return run.why;
+      return {.why = run.why};
     }
     fmt::print("setpoint 45 %: {}", table_of(run));
     const auto all = windows(run.record, 10, 10);
@@ -87,7 +87,7 @@ TEST(BalanceLaws, SetpointCollapsesPastItsSetPoint) {
     if (last < 25) {
       why += "the spread at the end is no collapse; ";
     }
-    return why;
+    return {.why = why, .others_cores = run.record.others_cores};
   });
 }
 

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include <poll.h>
+#include <stdlib.h>
 
 #include "balance/farm.h"
 #include "balance/haproxy.h"
@@ -104,6 +106,7 @@ double share_within(const std::vector<Window>& windows, double points) {
 
 double spread_quantile(const std::vector<Window>& windows, double q) {
   std::vector<double> spreads;
+  spreads.reserve(windows.size());
   for (const Window& window : windows) {
     spreads.push_back(window.spread());
   }
@@ -117,14 +120,15 @@ double spread_quantile(const std::vector<Window>& windows, double q) {
 
 Record watch(const Farm& farm, const std::vector<const Haproxy*>& proxies, double duration_s,
              std::vector<Act> acts) {
-  Record record;
+  Record record{.names = {}, .cores = {}, .readings = {}};
   for (const auto& backend : farm) {
     record.names.push_back(backend->plan().name);
     record.cores.push_back(backend->plan().cores);
   }
   const auto start = Clock::now();
   size_t next = 0;
-  for (double at_s = 0; at_s <= duration_s; at_s += 1) {
+  for (int second = 0; second <= static_cast<int>(duration_s); ++second) {
+    const double at_s = second;
     for (; next < acts.size() && acts[next].first < at_s; ++next) {
       wait_until(start, acts[next].first);
       acts[next].second();

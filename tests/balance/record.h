@@ -27,6 +27,7 @@ struct Record {
   std::vector<double> cores;
   std::vector<Reading> readings;
   double load_average = 0;  ///< Of the machine, one minute, at the end.
+  double others_cores = 0;  ///< Processors used meanwhile by what is no part of the fleet.
 
   /// CPU used of what may be used, in percent, between two readings.
   [[nodiscard]] double utilization(size_t backend, size_t from, size_t to) const;

@@ -147,7 +147,7 @@ std::unique_ptr<FakeImds> BalanceTroubles::imds_;  // NOLINT
 std::unique_ptr<Fleet> BalanceTroubles::fleet_;    // NOLINT
 
 TEST_F(BalanceTroubles, AnAgentCostsLittle) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     const Agents& agents = fleet_->agents();
     const double before_s = agents.cpu_s(kAgentKilled);
     const Run done = run(kCalm, is_long() ? 60 : 8);
@@ -156,14 +156,14 @@ TEST_F(BalanceTroubles, AnAgentCostsLittle) {
     const long kib = agents.private_kib(kAgentKilled);
     fmt::print("an agent at a period of 1 s: {:.3f} % of a core, {:.1f} MB private\n", 100 * used,
                static_cast<double>(kib) / 1024);
-    return std::string(used > 0 && used <= 0.002 && kib > 0 && kib <= 10 * 1024
-                           ? ""
-                           : "more than 0.2 % of a core or 10 MB");
+    return {.why = used > 0 && used <= 0.002 && kib > 0 && kib <= 10 * 1024
+                       ? ""
+                       : "more than 0.2 % of a core or 10 MB"};
   });
 }
 
 TEST_F(BalanceTroubles, AReloadOfHaproxyHasTheWeightsBackInTwoPeriods) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     Weights before;
     double took = 0;
     bool reloaded = false;
@@ -175,12 +175,12 @@ TEST_F(BalanceTroubles, AReloadOfHaproxyHasTheWeightsBackInTwoPeriods) {
                                        took = seconds_since(start);
                                      }}});
     fmt::print("weights back after {:.2f} s\n", took);
-    return std::string(reloaded && took <= kTwoPeriodsS ? "" : "not within two periods");
+    return {.why = reloaded && took <= kTwoPeriodsS ? "" : "not within two periods"};
   });
 }
 
 TEST_F(BalanceTroubles, ARestartOfHaproxyHasTheWeightsBackInTwoPeriods) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     double took = 0;
     bool restarted = false;
     const Run done = run(kCalm, 5, {{1.5, [&] {
@@ -191,12 +191,12 @@ TEST_F(BalanceTroubles, ARestartOfHaproxyHasTheWeightsBackInTwoPeriods) {
                                        took = seconds_since(start);
                                      }}});
     fmt::print("weights back after {:.2f} s\n", took);
-    return std::string(restarted && took <= kTwoPeriodsS ? "" : "not within two periods");
+    return {.why = restarted && took <= kTwoPeriodsS ? "" : "not within two periods"};
   });
 }
 
 TEST_F(BalanceTroubles, ABackEndThatFailsFastIsGivenAtMostOnePerCentOfTheTraffic) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     const int seconds = is_long() ? 70 : 12;
     const Run done =
         run(kCalm, seconds, {{2.5, [] { (void)fleet_->farm()[kFailing]->fail_fast(true); }}});
@@ -217,9 +217,9 @@ TEST_F(BalanceTroubles, ABackEndThatFailsFastIsGivenAtMostOnePerCentOfTheTraffic
                by_second, 100 * done.load.failed_ratio(), 100 * late);
     calm_down();
     if (is_long() && done.load.failed_ratio() > 0.01) {
-      return std::string("more than 1 % of the whole minute is lost");
+      return {.why = "more than 1 % of the whole minute is lost"};
     }
-    return std::string(late <= 0.01 ? "" : "more than 1 % is lost 6 s after it began to fail");
+    return {.why = late <= 0.01 ? "" : "more than 1 % is lost 6 s after it began to fail"};
   });
 }
 
@@ -242,24 +242,24 @@ std::string lie_and_measure(Fleet& fleet, double share,
 }
 
 TEST_F(BalanceTroubles, AFrozenSensorLosesAtMostOnePerCentOfTheTraffic) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     auto why = lie_and_measure(*fleet_, 0, [](Act act) {
       Run done = run(kPeak, is_long() ? 60 : 9, {std::move(act)});
       return std::pair{std::move(done.record), std::move(done.load)};
     });
     calm_down();
-    return why;
+    return {.why = why};
   });
 }
 
 TEST_F(BalanceTroubles, ASensorThatShowsATenthLosesAtMostOnePerCentOfTheTraffic) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     auto why = lie_and_measure(*fleet_, 0.1, [](Act act) {
       Run done = run(kPeak, is_long() ? 60 : 9, {std::move(act)});
       return std::pair{std::move(done.record), std::move(done.load)};
     });
     calm_down();
-    return why;
+    return {.why = why};
   });
 }
 
@@ -290,9 +290,9 @@ TEST_F(BalanceTroubles, AKilledAgentsWeightIsNeutralWithinTenSeconds) {
 }
 
 TEST_F(BalanceTroubles, ANewcomerAtPeakIsNeverMoreThanTenPointsAboveTheMean) {
-  expect_within_two_tries([] {
+  expect_within_two_tries([]() -> Measured {
     if (!fleet_->agents().ended(kNewcomer)) {
-      return std::string("it has joined before");
+      return {.why = "it has joined before"};
     }
     const int seconds = is_long() ? 100 : 16;
     const Run done = run(kPeak, seconds, {{2.5, [] { fleet_->agents().start(kNewcomer); }}});
@@ -307,9 +307,9 @@ TEST_F(BalanceTroubles, ANewcomerAtPeakIsNeverMoreThanTenPointsAboveTheMean) {
     }
     fmt::print("at most {:.1f} points above the others' mean; {:.0f} % at the end\n", above, last);
     if (last < 10) {
-      return std::string("it got no traffic");
+      return {.why = "it got no traffic"};
     }
-    return std::string(above <= 10 ? "" : "more than ten points above the mean");
+    return {.why = above <= 10 ? "" : "more than ten points above the mean"};
   });
 }
 

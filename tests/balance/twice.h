@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,15 +20,26 @@ namespace spillway::balance {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Measures; once more when that missed, as a neighbour may have been in the way. `measure` says
-/// what is wrong, or "".
-inline void expect_within_two_tries(const std::function<std::string()>& measure) {
-  std::string why = measure();
-  if (!why.empty()) {
-    fmt::print("missed: {}\nonce more, a neighbour may have been in the way\n", why);
-    why = measure();
+/// What came of a measurement.
+struct Measured {
+  std::string why;          ///< What is wrong; "" when it holds.
+  double others_cores = 0;  ///< Processors that others used meanwhile; where that matters.
+};
+
+/// Measures; once more when that missed, as a neighbour may have been in the way. A miss counts,
+/// unless others used half of the machine both times: then it cannot be judged here.
+inline void expect_within_two_tries(const std::function<Measured()>& measure) {
+  Measured first = measure();
+  if (first.why.empty()) {
+    return;
   }
-  EXPECT_EQ(why, "");
+  fmt::print("missed: {}others used {:.2f} processors; once more\n", first.why, first.others_cores);
+  const Measured second = measure();
+  const double crowded = std::thread::hardware_concurrency() / 2.0;
+  if (!second.why.empty() && std::min(first.others_cores, second.others_cores) > crowded) {
+    GTEST_SKIP() << "others used " << second.others_cores << " processors: " << second.why;
+  }
+  EXPECT_EQ(second.why, "");
 }
 
 }  // namespace spillway::balance

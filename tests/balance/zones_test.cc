@@ -23,11 +23,11 @@ using namespace std::chrono_literals;
 
 constexpr std::array<double, 3> kEntry = {0.40, 0.33, 0.27};
 
-std::string measure_zones() {
+Measured measure_zones() {
   const auto plans = three_zones();
   Fleet fleet(plans, {.period = 1000ms});
   if (!fleet.error().empty()) {
-    return fleet.error();
+    return {.why = fleet.error()};
   }
   const auto duration = is_long() ? 120s : 31s;
   std::vector<Load> loads;
@@ -57,12 +57,13 @@ std::string measure_zones() {
       why += "requests failed; ";
     }
   }
-  fmt::print("load average {:.1f}\n", record.load_average);
+  fmt::print("load average {:.1f}, others used {:.2f} processors\n", record.load_average,
+             record.others_cores);
   // Else the zones were alike, and a mean over all of them would have done.
   if (means[0] - means[2] < 8) {
     why += "the zones' means are alike; ";
   }
-  return why;
+  return {.why = why, .others_cores = record.others_cores};
 }
 
 TEST(BalanceZones, EachZoneKeepsToItsOwnMeanWhenTheyAreEnteredUnequally) {
