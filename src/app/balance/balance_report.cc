@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "base/time.h"
 #include "capacity/forecast.h"
 #include "capacity/law_settings.h"
 #include "capacity/replay.h"

@@ -1,11 +1,9 @@
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>

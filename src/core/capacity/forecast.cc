@@ -8,7 +8,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,7 +17,6 @@
 #include "capacity/law.h"
 #include "capacity/law_settings.h"
 #include "capacity/reading.h"
-#include "capacity/replay.h"
 #include "capacity/sample.h"
 #include "capacity/zone_view.h"
 
