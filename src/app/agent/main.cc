@@ -12,6 +12,7 @@
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/serving/console.h"
+#include "capacity/law_settings.h"
 
 namespace spillway::app::agent {
 namespace {

@@ -176,8 +176,10 @@ void Service::open_registry() {
     case RegistryKind::kNone:
       return;
     case RegistryKind::kRedis:
-      registry_ =
-          adapters::redis_registry(reactor_, *config_.redis, registry.settings, random_number());
+      if (config_.redis) {  // the configuration has it with this kind
+        registry_ =
+            adapters::redis_registry(reactor_, *config_.redis, registry.settings, random_number());
+      }
       break;
     case RegistryKind::kConsul:
       registry_ = adapters::consul_registry(reactor_, registry.http, registry.settings);

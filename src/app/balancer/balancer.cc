@@ -5,8 +5,10 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,7 +22,6 @@
 #include "adapters/registry_redis.h"
 #include "app/balancer/balancer_config.h"
 #include "app/balancer/haproxy_watch.h"
-#include "app/balancer/membership.h"
 #include "app/balancer/picture.h"
 #include "app/config/url.h"
 #include "app/serving/listeners.h"
@@ -170,29 +171,35 @@ void Balancer::on_round(bool ok) {
 
 void Balancer::after_rounds() {
   compare_weights();
-  if (registry_ != nullptr && !watching_) {
-    // What is in place is judged before the first set: an empty one must not clear it.
-    size_t servers = 0;
-    bool any = false;
-    for (const auto& watch : watches_) {
-      if (const Picture* picture = watch->picture()) {
-        any = true;
-        servers = std::max(
-            servers,
-            static_cast<size_t>(std::ranges::count_if(
-                picture->servers, [](const auto& one) { return !one.second.in_forced_maint(); })));
-      }
-    }
-    if (any) {
-      watching_ = true;
-      registry_->expect(servers);
-      registry_->watch(*this);
-    }
-  }
+  begin_watching();
   if (options_.once && reconciled_) {
     end_once(all_ok_);
   } else if (options_.once && !all_ok_) {
     end_once(false);
+  }
+}
+
+// What is in place is judged before the first set: an empty one must not clear it.
+void Balancer::begin_watching() {
+  if (registry_ == nullptr || watching_) {
+    return;
+  }
+  size_t servers = 0;
+  bool any = false;
+  for (const auto& watch : watches_) {
+    const Picture* picture = watch->picture();
+    if (picture == nullptr) {
+      continue;
+    }
+    any = true;
+    const auto serving = std::ranges::count_if(
+        picture->servers, [](const auto& one) { return !one.second.in_forced_maint(); });
+    servers = std::max(servers, static_cast<size_t>(serving));
+  }
+  if (any) {
+    watching_ = true;
+    registry_->expect(servers);
+    registry_->watch(*this);
   }
 }
 

@@ -63,6 +63,7 @@ class Balancer final : private adapters::RegistryListener, private net::Timer {
   void begin_rounds();
   void on_round(bool ok);
   void after_rounds();
+  void begin_watching();
   void end_once(bool ok);
   void compare_weights();
   void answer(const net::Request& request, net::Reply reply);

@@ -1,7 +1,6 @@
 #include "app/balancer/balancer_config.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,6 +20,7 @@
 #include "app/config/server_config.h"
 #include "app/config/url.h"
 #include "app/stores/redis_section.h"
+#include "observe/log.h"
 
 namespace spillway::app::balancing {
 namespace {

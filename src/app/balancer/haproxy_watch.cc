@@ -75,24 +75,24 @@ void HaproxyWatch::take(const adapters::HaproxyAnswers& answers) {
     log_.event(Level::kInfo, "event=haproxy_readable haproxy={}", name_);
     error_.clear();
   }
-  picture_ = std::move(*picture);
-  decide();
-  judge_effect();
+  const Picture& seen = picture_.emplace(std::move(*picture));
+  decide(seen);
+  judge_effect(seen);
   apply();
 }
 
 /// Server to class, by name or (slots) by address.
-ServerClasses HaproxyWatch::classes() const {
+ServerClasses HaproxyWatch::classes(const Picture& picture) const {
   ServerClasses out;
   for (const adapters::RegistryInstance& one : fleet_.members) {
     if (one.server_class.empty()) {
       continue;
     }
-    if (picture_->servers.contains(one.id)) {
+    if (picture.servers.contains(one.id)) {
       out[one.id] = one.server_class;
       continue;
     }
-    for (const auto& [server, its] : picture_->servers) {
+    for (const auto& [server, its] : picture.servers) {
       if (its.state.address == one.host && its.state.port == one.port) {
         out[server] = one.server_class;
       }
@@ -101,17 +101,17 @@ ServerClasses HaproxyWatch::classes() const {
   return out;
 }
 
-void HaproxyWatch::decide() {
-  wanted_ = watchdog_.look(*picture_, classes(), reactor_.refresh());
+void HaproxyWatch::decide(const Picture& picture) {
+  wanted_ = watchdog_.look(picture, classes(picture), reactor_.refresh());
   if (watchdog_.restarted()) {
     counters_.restarts.add();
     membership_.forget();
     log_.event(Level::kWarn, "event=haproxy_restarted haproxy={} pid={} version={}", name_,
-               picture_->info.pid, picture_->info.version);
+               picture.info.pid, picture.info.version);
   }
   plan_ = {};
   if (fleet_.reconciles && fleet_.known) {
-    plan_ = membership_.plan(*picture_, fleet_.members, watchdog_.lost());
+    plan_ = membership_.plan(picture, fleet_.members, watchdog_.lost());
     std::erase_if(wanted_, [&](const Change& one) {
       return std::ranges::any_of(plan_.changes, [&](const Change& other) {
         return other.server == one.server && other.kind == ChangeKind::kRemove;
@@ -126,8 +126,8 @@ void HaproxyWatch::decide() {
   }
 }
 
-void HaproxyWatch::judge_effect() {
-  auto report = effect_.add(*picture_, fleet_.weights_differ, reactor_.now());
+void HaproxyWatch::judge_effect(const Picture& picture) {
+  auto report = effect_.add(picture, fleet_.weights_differ, reactor_.now());
   if (!report) {
     return;
   }
@@ -139,7 +139,7 @@ void HaproxyWatch::judge_effect() {
                "event=weights_without_effect haproxy={} server={} expected_ratio={:.3f} "
                "received_ratio={:.3f} held_ratio={:.3f} cause={} mode={} algorithm={}",
                name_, report->worst_server, worst.expected, worst.received, worst.held,
-               to_string(report->cause), picture_->mode, picture_->algorithm);
+               to_string(report->cause), picture.mode, picture.algorithm);
   }
   report_ = std::move(report);
 }

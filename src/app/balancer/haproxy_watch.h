@@ -69,12 +69,12 @@ class HaproxyWatch {
 
  private:
   void take(const adapters::HaproxyAnswers& answers);
-  void decide();
+  void decide(const Picture& picture);
   void apply();
   void end_changes(const adapters::HaproxyAnswers& answers);
   void finish(bool ok);
-  void judge_effect();
-  [[nodiscard]] ServerClasses classes() const;
+  void judge_effect(const Picture& picture);
+  [[nodiscard]] ServerClasses classes(const Picture& picture) const;
   void fail(const std::string& error);
 
   net::Reactor& reactor_;

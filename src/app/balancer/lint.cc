@@ -1,6 +1,7 @@
 #include "app/balancer/lint.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -146,6 +146,21 @@ void judge_resolvers(const FileSection& section, Findings& out) {
   }
 }
 
+namespace {
+
+/// Whether a line has two words one after the other.
+bool has_pair(const FileLine& line, std::string_view first, std::string_view second) {
+  const auto& words = line.words;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == first && words[i + 1] == second) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 void judge_stats_socket(const HaproxyFile& file, Findings& out) {
   for (const FileSection& section : file.sections()) {
     if (section.kind != "global") {
@@ -157,11 +172,8 @@ void judge_stats_socket(const HaproxyFile& file, Findings& out) {
     for (const FileLine& line : section.lines) {
       if (line.is("stats", "socket")) {
         socket = &line;
-        const auto& words = line.words;
-        for (size_t i = 2; i + 1 < words.size(); ++i) {
-          admin = admin || (words[i] == "level" && words[i + 1] == "admin");
-          shares = shares || (words[i] == "expose-fd" && words[i + 1] == "listeners");
-        }
+        admin = admin || has_pair(line, "level", "admin");
+        shares = shares || has_pair(line, "expose-fd", "listeners");
       }
     }
     const int number = socket == nullptr ? section.number : socket->number;

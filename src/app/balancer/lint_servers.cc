@@ -1,4 +1,4 @@
-#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

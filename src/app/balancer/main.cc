@@ -8,6 +8,7 @@
 
 #include "app/balancer/balancer.h"
 #include "app/balancer/balancer_config.h"
+#include "app/balancer/change.h"
 #include "app/balancer/commands.h"
 #include "app/command_line.h"
 #include "app/config/config_file.h"

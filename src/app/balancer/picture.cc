@@ -1,6 +1,7 @@
 #include "app/balancer/picture.h"
 
 #include <cstddef>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <utility>

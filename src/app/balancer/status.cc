@@ -1,8 +1,6 @@
 // What a Balancer tells of itself: JSON for people and programs.
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 

@@ -10,7 +10,6 @@
 #include "app/balancer/commands.h"
 #include "app/config/url.h"
 #include "base/call_result.h"
-#include "base/time.h"
 #include "net/client.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
