@@ -154,8 +154,7 @@ TEST_F(BalanceTroubles, AnAgentCostsLittle) {
     const double took_s = done.record.readings.back().at_s;
     const double used = (agents.cpu_s(kAgentKilled) - before_s) / took_s;
     const long kib = agents.private_kib(kAgentKilled);
-    // Beside other tests every wake-up finds its caches cold: the bar itself is for a machine
-    // alone.
+    // The bar itself is the long form's: what a wake-up costs is the machine's.
     const double most = is_long() ? 0.002 : 0.01;
     fmt::print("an agent at a period of 1 s: {:.3f} % of a core, {:.1f} MB private\n", 100 * used,
                static_cast<double>(kib) / 1024);
