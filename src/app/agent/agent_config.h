@@ -90,7 +90,4 @@ struct AgentConfig {
                                             std::vector<ConfigProblem>& problems,
                                             std::vector<AskedKey>* asked = nullptr);
 
-/// The section `law`; docs/balancing.md says what each key is for.
-void read_law(ConfigReader reader, capacity::LawSettings& out);
-
 }  // namespace spillway::app::agent

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/agent/agent_config.h"
+#include "app/agent/sections.h"
 #include "app/config/reader.h"
 #include "capacity/law_settings.h"
 

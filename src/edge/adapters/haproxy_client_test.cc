@@ -53,9 +53,7 @@ class HaproxyClientTest : public ::testing::Test {
 
 TEST_F(HaproxyClientTest, TellsTheAnswersOfABatchApart) {
   const HaproxyProcess haproxy(kSection);
-  if (!haproxy.running()) {
-    GTEST_SKIP() << "there is no haproxy on this machine";
-  }
+  ASSERT_TRUE(haproxy.running()) << "haproxy does not run: tools/setup check";
   HaproxyClient client(reactor_, haproxy.socket(), 5s);
   const auto answers =
       run(client, {"set server ex/b1 weight 20", "set server ex/none weight 3",
@@ -89,9 +87,7 @@ TEST_F(HaproxyClientTest, ReadsTheStatisticsOfARealHaproxy) {
       " weight 100 check inter 100ms agent-check agent-inter 50ms "
       "agent-send \"x\\n\" agent-port " +
       std::to_string(agent.port()) + "\n");
-  if (!haproxy.running()) {
-    GTEST_SKIP() << "there is no haproxy on this machine";
-  }
+  ASSERT_TRUE(haproxy.running()) << "haproxy does not run: tools/setup check";
   ASSERT_TRUE(testing::eventually([&] { return haproxy.stat("b1", "uweight") == "40"; }));
   HaproxyClient client(reactor_, haproxy.socket(), 5s);
   auto answers = run(client, {"show stat ex 6 -1"});
@@ -118,9 +114,7 @@ TEST_F(HaproxyClientTest, ReadsTheStatisticsOfARealHaproxy) {
 
 TEST_F(HaproxyClientTest, CarriesAThousandCommandsInOneBatch) {
   const HaproxyProcess haproxy(kSection);
-  if (!haproxy.running()) {
-    GTEST_SKIP() << "there is no haproxy on this machine";
-  }
+  ASSERT_TRUE(haproxy.running()) << "haproxy does not run: tools/setup check";
   HaproxyClient client(reactor_, haproxy.socket(), 20s);
   std::vector<std::string> commands;
   for (size_t i = 0; i < 500; ++i) {
