@@ -13,7 +13,6 @@
 #include "app/agent/agent_config.h"
 #include "app/agent/sections.h"
 #include "app/config/reader.h"
-#include "app/config/server_config.h"
 #include "app/config/url.h"
 #include "app/stores/redis_section.h"
 #include "net/stream.h"

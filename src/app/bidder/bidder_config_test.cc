@@ -1,16 +1,12 @@
 #include "app/bidder/bidder_config.h"
 
-#include <cstddef>
-#include <fstream>
-#include <iterator>
-#include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "app/config/page_fixture.h"
 #include "app/config/reader.h"
 
 namespace spillway::app::bidding {
@@ -79,52 +75,18 @@ catalog: { address: "sqlite:/c.db" }
 redis: { primary: "127.0.0.1:6379" }
 )";
 
-std::string page() {
-  std::ifstream file(SPILLWAY_SOURCE_DIR "/docs/bidder_configuration.md");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(BidderConfigurationPage, HasExactlyTheKeysThatAreReadWithTheirDefaults) {
   std::vector<ConfigProblem> problems;
   std::vector<AskedKey> asked;
   (void)read_bidder_config(kWhole, problems, &asked);
   EXPECT_TRUE(problems.empty());
-  const std::set<std::string> in_words{"required", "one a processor", "none: plain HTTP", "none"};
-  const std::string text = page();
-  std::set<std::string> written;
-  const std::regex row(R"(\n\| `([^`]+)` \| [^|]+ \| ([^|]*) \|)");
-  size_t literal = 0;
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), row); it != std::sregex_iterator();
-       ++it) {
-    const std::string key = (*it)[1];
-    EXPECT_TRUE(written.insert(key).second) << key << " stands twice";
-    const std::string value = std::regex_replace((*it)[2].str(), std::regex("`"), "");
-    bool read = false;
-    for (const auto& [path, fallback] : asked) {
-      read = read || path == key;
-      if (path == key && !in_words.contains(value)) {
-        ++literal;
-        EXPECT_EQ(value, fallback) << key;
-      }
-    }
-    EXPECT_TRUE(read) << key << " is on the page and never read";
-  }
-  for (const auto& key : asked) {
-    EXPECT_TRUE(written.contains(key.path)) << key.path << " is read and not on the page";
-  }
-  EXPECT_GT(literal, 80U);
+  EXPECT_GT(testing::compare_keys(testing::page("bidder_configuration.md"), asked,
+                                  {"required", "one a processor", "none: plain HTTP", "none"}),
+            80U);
 }
 
 TEST(BidderConfigurationPage, ShowsExamplesThatWork) {
-  const std::string text = page();
-  const std::regex block("```yaml\n([^`]*)```");
-  size_t examples = 0;
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), block);
-       it != std::sregex_iterator(); ++it) {
-    ++examples;
-    EXPECT_EQ(problems_of((*it)[1].str()), "");
-  }
-  EXPECT_GE(examples, 2U);
+  EXPECT_GE(testing::try_examples(testing::page("bidder_configuration.md"), problems_of), 2U);
 }
 
 }  // namespace
