@@ -88,10 +88,7 @@ TEST(Agents, WeighTheirServersByCapacityThroughHaproxy) {
   ASSERT_TRUE(second.started()) << second.log();
   const HaproxyProcess haproxy(
       {{"a", large.port(), first.port()}, {"b", small.port(), second.port()}});
-  if (!haproxy.up()) {
-    std::printf("skipped: haproxy is not installed\n");
-    GTEST_SKIP();
-  }
+  ASSERT_TRUE(haproxy.up()) << "haproxy does not run: tools/setup check";
   const bool right = becomes(
       [&] {
         const double of_a = haproxy.state("a").weight;
@@ -141,10 +138,7 @@ TEST(Agents, HoldTheirWeightsWhenAPeerIsKilledAndForgiveNoForgery) {
 
 TEST(Agents, ShareThroughRedisAndHoldTheirWeightsWhileItIsAway) {
   adapters::testing::RedisProcess redis;
-  if (!redis.running()) {
-    std::printf("skipped: redis-server is not installed\n");
-    GTEST_SKIP();
-  }
+  ASSERT_TRUE(redis.running()) << "redis-server does not run: tools/setup check";
   ServedProcess large;
   ServedProcess small;
   large.successes = small.successes = 1'000;
@@ -265,10 +259,7 @@ TEST(Agents, WriteSamplesForTheReportAndMetricsForCloudwatch) {
 
 TEST(Agents, MetricsAreDocumentedNameByNameWithTypeAndLabels) {
   const adapters::testing::RedisProcess redis;
-  if (!redis.running()) {
-    std::printf("skipped: redis-server is not installed\n");
-    GTEST_SKIP();
-  }
+  ASSERT_TRUE(redis.running()) << "redis-server does not run: tools/setup check";
   const Metadata metadata;
   const AgentProcess agent(
       "i-1", "",
@@ -284,10 +275,7 @@ TEST(Agents, MetricsAreDocumentedNameByNameWithTypeAndLabels) {
 
 TEST(Agents, AreWithdrawnFromTheRegistryWithTheirDrain) {
   const adapters::testing::RedisProcess redis;
-  if (!redis.running()) {
-    std::printf("skipped: redis-server is not installed\n");
-    GTEST_SKIP();
-  }
+  ASSERT_TRUE(redis.running()) << "redis-server does not run: tools/setup check";
   AgentProcess agent("i-1", "",
                      fmt::format("law: {{ kind: equal, period: 200ms }}\n"
                                  "redis: {{ primary: \"{}\", samples: false }}\n"

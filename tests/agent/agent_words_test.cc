@@ -79,10 +79,7 @@ class ScriptedAgent {
 class AgentWords : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!haproxy_.up()) {
-      std::printf("skipped: haproxy is not installed\n");
-      GTEST_SKIP();
-    }
+    ASSERT_TRUE(haproxy_.up()) << "haproxy does not run: tools/setup check";
     ASSERT_TRUE(becomes([&] { return state().operational == 2; }));
   }
 
