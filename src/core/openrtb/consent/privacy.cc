@@ -104,7 +104,7 @@ std::string_view to_string(PrivacyClass copy) {
 PrivacyDecision decide(const PrivacySignals& signals, const PrivacyPolicy& policy,
                        const DspPrivacy& dsp) {
   PrivacyDecision decision;
-  for (unsigned i = 0; i < kReasons; ++i) {
+  for (unsigned i = 0; i < kReasons && !signals.reasons.empty(); ++i) {
     const auto reason = static_cast<PrivacyReason>(i);
     if (signals.reasons.has(reason)) {
       apply(decision, reason, class_of(reason, policy));
