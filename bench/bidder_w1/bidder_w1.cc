@@ -286,8 +286,7 @@ int run(const Plan& plan) {
               w1.retrieval_us);
   std::printf("%6zu line items      %12.2f %16.2f\n", large.items().size(), w1_large.facts_us,
               w1_large.retrieval_us);
-  const double whole_us =
-      least_us(corpus, plan.rounds, [&](const Asked& asked) { whole(asked); });
+  const double whole_us = least_us(corpus, plan.rounds, [&](const Asked& asked) { whole(asked); });
   std::printf("%6zu line items, the whole request: %.2f; %.2f bids each\n", catalog.items().size(),
               whole_us, whole.bids_a_request());
   const bool held = w1.retrieval_us <= kBarUs && whole_us <= kWholeBarUs;

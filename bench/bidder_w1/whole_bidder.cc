@@ -25,7 +25,7 @@ using bidder::NoticeKind;
 using bidder::Pipeline;
 
 WholeBidder::WholeBidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones,
-                   int64_t unix_s)
+                         int64_t unix_s)
     : catalog_(rows, std::move(zones), 1),
       models_(*bidder::ModelSet::build({}, [](const std::string&) { return std::nullopt; })),
       signer_("https://b.example", {{"x", {{"k", std::string(32, 's')}}}}),

@@ -98,6 +98,7 @@ class Retrieval {
   const RequestFacts* facts_ = nullptr;
   const ImpFacts* imp_ = nullptr;
   std::string_view seat_;
+  uint64_t id_hash_ = 0;  ///< Of the request's id.
 
   std::vector<uint64_t> active_;  ///< Line items in flight and in their hours,
   int64_t active_from_s_ = 0;     ///< from here
@@ -116,6 +117,7 @@ class Retrieval {
   std::vector<uint32_t> blocked_;  ///< By advertiser: the last request that blocked it,
   std::vector<Misfit> verdicts_;   ///< and why.
   uint32_t request_number_ = 0;
+  std::vector<uint32_t> fits_;  ///< Creatives of one line item.
   MisfitCounts dropped_{};
   size_t matched_ = 0;
 };

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -106,25 +109,44 @@ Pacer::Pacer(const PacerSettings& settings)
       front_loaded_(DayCurve::front_loaded()) {}
 
 void Pacer::refresh(std::span<const PacedCampaign> campaigns) {
-  for (auto& [id, state] : states_) {
-    state.known = false;
-  }
-  states_.reserve(campaigns.size());
+  std::vector<State> next;
+  next.reserve(campaigns.size());
   for (const PacedCampaign& campaign : campaigns) {
-    State& state = states_[campaign.campaign];
-    state.known = true;
+    const auto known = place_of(campaign.campaign);
+    State& state = next.emplace_back(known ? states_[*known] : State{});
+    state.campaign = campaign.campaign;
     state.pacing = campaign.pacing;
   }
-  std::erase_if(states_, [](const auto& entry) { return !entry.second.known; });
+  states_ = std::move(next);
+  slots_.assign(std::bit_ceil(2 * states_.size() + 1), 0);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    // Of one that is named twice the last counts.
+    slots_[slot_of(states_[i].campaign)] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+/// Where a campaign's slot is, or the free one where it would be.
+size_t Pacer::slot_of(int64_t campaign) const {
+  const size_t mask = slots_.size() - 1;
+  size_t at = base::mix64(static_cast<uint64_t>(campaign)) & mask;
+  while (slots_[at] != 0 && states_[slots_[at] - 1].campaign != campaign) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+std::optional<size_t> Pacer::place_of(int64_t campaign) const {
+  const uint32_t slot = slots_.empty() ? 0 : slots_[slot_of(campaign)];
+  return slot == 0 ? std::nullopt : std::optional<size_t>(slot - 1);
 }
 
 PaceVerdict Pacer::admit(int64_t campaign, const Grant& grant, const BudgetTime& at,
                          uint64_t draw) {
-  const auto found = states_.find(campaign);
-  if (found == states_.end()) {
+  const auto place = place_of(campaign);
+  if (!place) {
     return PaceVerdict::kUnknownCampaign;
   }
-  State& state = found->second;
+  State& state = states_[*place];
   if (state.corrected == base::Instant::min() || at.day() != state.day ||
       at.now - state.corrected >= settings_.period) {
     correct(state, grant.balance(campaign, at), at);
@@ -185,8 +207,8 @@ void Pacer::correct(State& state, const Balance& balance, const BudgetTime& at) 
 }
 
 double Pacer::share(int64_t campaign) const {
-  const auto found = states_.find(campaign);
-  return found == states_.end() ? 0 : found->second.share;
+  const auto place = place_of(campaign);
+  return place ? states_[*place].share : 0;
 }
 
 }  // namespace spillway::bidder
