@@ -91,6 +91,14 @@ constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 
 }  // namespace
 
+constexpr SpecialBytes kSpecialBytes = [] {
+  SpecialBytes bytes{};
+  bytes.quote.fill('"');
+  bytes.slash.fill('\\');
+  bytes.control.fill('\x1f');
+  return bytes;
+}();
+
 const char* skip_escape(const char* at) {
   switch (at[1]) {
     case '"':
