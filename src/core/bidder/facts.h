@@ -178,6 +178,10 @@ struct RequestFacts {
 
   void add_segment(uint32_t segment) { segment_numbers.push_back(segment); }
 
+  /// Adds many, one a line, as a store gives them. Numbers, which most are, in one look at each
+  /// byte.
+  void add_segments(std::string_view lines);
+
   /// Takes all segments away, the request's own too: there is no basis to use them.
   void clear_segments();
 

@@ -203,6 +203,24 @@ TEST(RequestFacts, lists_without_end_are_cut_and_cut_deals_match_nothing_that_re
   EXPECT_EQ(served(small.compile(), said.facts), Ids{3});
 }
 
+TEST(RequestFacts, segments_of_a_store_are_read_line_by_line_as_one_by_one) {
+  const std::vector<std::string> ids = {
+      "7",  "0",  "07", "4294967295",         "4294967296", "999999999", "1000000000",  "a",
+      "7a", "-7", "",   "s eg/ment:\xc3\xa9", "00",         "12 ",       "99999999999", "40"};
+  for (const std::string_view end : {"", "\n"}) {
+    std::string lines;
+    RequestFacts one_by_one;
+    for (const std::string& id : ids) {
+      lines += (lines.empty() ? "" : "\n") + id;
+      one_by_one.add_segment(id);
+    }
+    RequestFacts together;
+    together.add_segments(lines.append(end));
+    EXPECT_EQ(together.segment_numbers, one_by_one.segment_numbers);
+    EXPECT_EQ(together.segment_texts, one_by_one.segment_texts);
+  }
+}
+
 TEST(RequestFacts, nothing_of_one_request_is_left_in_the_next) {
   Said said(R"({"id":"r","bcat":["IAB1"],"imp":[{"id":"1","secure":1,"banner":{"w":1,"h":1},)"
             R"("pmp":{"deals":[{"id":"d","wseat":["a"]}]}}],"user":{"id":"u","data":[{"segment":)"

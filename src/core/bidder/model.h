@@ -164,14 +164,15 @@ struct Creative {
   uint16_t w = 0;  ///< 0: any, for audio and native.
   uint16_t h = 0;
   uint16_t duration_s = 0;  ///< Of video and audio.
-  std::string mime{};       ///< Of video and audio.
-  std::string markup{};     ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
-  std::string click_url{};
+  bool secure = true;       ///< Every address in it is https.
+  // What decides whether it fits comes first: few of them are shown, all are looked at.
+  std::string mime{};                  ///< Of video and audio.
   std::vector<uint16_t> attributes{};  ///< OpenRTB creative attributes, for battr.
   std::vector<uint16_t> apis{};        ///< Frameworks that the markup needs.
   std::vector<uint16_t> protocols{};   ///< Of VAST.
   std::string language{};              ///< ISO 639-1; empty: none.
-  bool secure = true;                  ///< Every address in it is https.
+  std::string markup{};  ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
+  std::string click_url{};
 
   bool operator==(const Creative&) const = default;
 };

@@ -153,13 +153,9 @@ const NoticeSigner::Party* NoticeSigner::find(std::string_view name) const {
   return found == parties_.end() ? nullptr : &*found;
 }
 
-void NoticeSigner::append_url(std::string& out, size_t exchange, NoticeKind kind,
-                              std::string_view request, std::string_view imp,
-                              const Claims& claims) const {
+void NoticeSigner::append_claims(std::string& out, size_t exchange, std::string_view request,
+                                 std::string_view imp, const Claims& claims) const {
   const auto& party = parties_[exchange];
-  out += base_;
-  const size_t begin = out.size();
-  out += to_string(kind);
   out += "?e=";
   openrtb::append_signable(out, party.name, kNoticeTextBytes);
   out += "&r=";
@@ -184,9 +180,17 @@ void NoticeSigner::append_url(std::string& out, size_t exchange, NoticeKind kind
   append_number(out, "&x=", claims.expires_s);
   out += "&k=";
   out += party.signers.front().id;
+}
+
+void NoticeSigner::append_url(std::string& out, size_t exchange, NoticeKind kind,
+                              std::string_view claims) const {
+  out += base_;
+  const size_t begin = out.size();
+  out += to_string(kind);
+  out += claims;
   const size_t end = out.size();
   out += kTag;
-  openrtb::append_signature(out, party.signers.front().hmac,
+  openrtb::append_signature(out, parties_[exchange].signers.front().hmac,
                             std::string_view(out).substr(begin, end - begin));
   out += "&p=${AUCTION_PRICE}";
   if (kind == NoticeKind::kLoss) {

@@ -45,8 +45,11 @@ std::string query_of(std::string url, std::string_view price) {
 }
 
 std::string url(const Claims& said, NoticeKind kind = NoticeKind::kWin, size_t exchange = 0) {
+  const NoticeSigner ours = signer();
+  std::string common;
+  ours.append_claims(common, exchange, "req|1:\xc3\xa9&", "imp 1", said);
   std::string out;
-  signer().append_url(out, exchange, kind, "req|1:\xc3\xa9&", "imp 1", said);
+  ours.append_url(out, exchange, kind, common);
   return out;
 }
 
@@ -130,8 +133,10 @@ TEST(Notice, AnOldKeyVerifiesUntilItIsTakenAway) {
                             {{.name = "beta", .keys = {{"old", std::string(32, 'o')}}}});
   const NoticeSigner after("https://b.example",
                            {{.name = "beta", .keys = {{"new", std::string(32, 'n')}}}});
+  std::string common;
+  before.append_claims(common, 0, "r", "1", claims());
   std::string old;
-  before.append_url(old, 0, NoticeKind::kWin, "r", "1", claims());
+  before.append_url(old, 0, NoticeKind::kWin, common);
   EXPECT_TRUE(signer().read("win", query_of(old, "2"), kNow));
   EXPECT_EQ(after.read("win", query_of(old, "2"), kNow).error(), NoticeErrc::kBadSignature);
   EXPECT_TRUE(after.read("win", query_of(url(claims(), NoticeKind::kWin, 1), "2"), kNow));

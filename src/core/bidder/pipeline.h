@@ -13,6 +13,7 @@
 #include "base/money.h"
 #include "base/rates.h"
 #include "base/time.h"
+#include "bidder/caps/key_set.h"
 #include "bidder/caps/segments.h"
 #include "bidder/caps/table.h"
 #include "bidder/caps/user.h"
@@ -143,8 +144,9 @@ struct Contender {
 /// Whatever happens to a request, its money and its places under caps are given back unless a bid
 /// went out: the destructor, begin() and abandon() see to it.
 ///
-/// One thread. Reused: after warm-up nothing is allocated, but for consent strings and what is
-/// explained. Memory: the document's nodes, imps × contenders and the answer.
+/// One thread. Reused: after warm-up nothing is allocated, but for what is explained, what is wrong
+/// with a request, and consent strings in JSON escapes. Memory: the document's nodes, imps ×
+/// contenders and the answer.
 class Pipeline {
  public:
   enum class Next : uint8_t { kMore, kAsk, kDone };
@@ -254,6 +256,7 @@ class Pipeline {
   void retrieve();
   void retrieve_imp(uint32_t imp);
   void score();
+  [[nodiscard]] base::Cpm reached(const CampaignTerms& terms) const;
   void weigh(Contender& contender, std::optional<double> probability);
   void keep_best();
 
@@ -261,8 +264,10 @@ class Pipeline {
   void cap(base::Instant now);
   void list_limits(Contender& contender);
   void capped();
+  void look_up_caps();
   void judge_caps(Contender& contender);
   [[nodiscard]] std::span<const caps::CapLimit> limits_of(const Contender& contender) const;
+  [[nodiscard]] std::span<const uint8_t> allowed_of(const Contender& contender) const;
   [[nodiscard]] std::span<const caps::CapCounts> known_of(const Contender& contender) const;
   void pace(base::Instant now);
   [[nodiscard]] BudgetTime budget_time(const Contender& contender, base::Instant now) const;
@@ -283,6 +288,7 @@ class Pipeline {
   void release_all();
 
   [[nodiscard]] const Campaign& campaign_of(const Contender& contender) const;
+  [[nodiscard]] const CampaignTerms& terms_of(const Contender& contender) const;
 
   PipelineStats& stats_;
   World world_;
@@ -325,8 +331,9 @@ class Pipeline {
 
   std::vector<caps::CapLimit> limits_;   ///< Of all contenders, one after the other,
   std::vector<caps::CapCounts> known_;   ///< and what is known of each.
-  std::vector<uint32_t> limit_key_;      ///< Their places in keys_.
-  std::vector<caps::CapKey> keys_;       ///< Each once.
+  std::vector<uint8_t> allowed_;         ///< Whether each has a place left.
+  std::vector<uint32_t> limit_key_;      ///< Their numbers in keys_.
+  caps::KeySet keys_;                    ///< Each once.
   std::vector<caps::CapCounts> counts_;  ///< Of keys_; fewer: could not be read.
   bool counts_unread_ = false;
   std::vector<caps::CapKey> given_back_;

@@ -63,7 +63,6 @@ void Pipeline::retrieve_imp(uint32_t imp) {
   }
   for (const auto& candidate : std::span(found_).first(count)) {
     auto& contender = contenders_.emplace_back();
-    contender = {};
     contender.candidate = candidate;
     contender.imp = imp;
   }
@@ -71,32 +70,28 @@ void Pipeline::retrieve_imp(uint32_t imp) {
 
 void Pipeline::score() {
   next_ = Step::kCap;
+  const auto& cascade = world_.models->of(arm_);
   auto& batch = world_.scratch->scores;
+  auto& rows = world_.scratch->rows;
   batch.clear();
   batch_.clear();
-  auto& rows = world_.scratch->rows;
   rows.begin(facts_, start_.unix_s);
-  uint32_t imp = UINT32_MAX;
   for (auto index = static_cast<uint32_t>(round_begin_); index < contenders_.size(); ++index) {
     auto& contender = contenders_[index];
-    const auto& item = world_.catalog->items()[contender.candidate.item];
-    const auto& terms = world_.terms[item.campaign];
-    const base::Cpm reached = expected_value(terms, 1).value_or(base::Cpm{});
-    FeatureRow* row = batch.add(
-        terms.goal, world_.rates->convert(reached, terms.currency, kCommon, base::Rounding::kDown)
-                        .value_or(reached));
-    if (row == nullptr) {
+    const auto& terms = terms_of(contender);
+    const base::Cpm most = cascade.two_stages() ? reached(terms) : base::Cpm{};
+    const bool reads_row = cascade.reads_rows(terms.goal);
+    FeatureRow* const row = reads_row ? batch.add(terms.goal, most) : nullptr;
+    if (reads_row ? row == nullptr : !batch.add_without_row(terms.goal, most)) {
       drop(contender, DropReason::kOutscored);
       continue;
     }
-    if (imp != contender.imp) {
-      imp = contender.imp;
-      rows.begin_imp(facts_.imps()[imp]);
-    }
-    rows.fill(*world_.catalog, contender.candidate, *row);
     batch_.push_back(index);
+    if (row != nullptr) {
+      rows.begin_imp(facts_.imps()[contender.imp]);
+      rows.fill(*world_.catalog, contender.candidate, *row);
+    }
   }
-  const auto& cascade = world_.models->of(arm_);
   cascade.score(batch);
   for (size_t i = 0; i < batch_.size(); ++i) {
     weigh(contenders_[batch_[i]], batch.probability(i));
@@ -104,8 +99,14 @@ void Pipeline::score() {
   keep_best();
 }
 
+// What a thousand impressions are worth if each reaches the goal.
+base::Cpm Pipeline::reached(const CampaignTerms& terms) const {
+  const base::Cpm own = expected_value(terms, 1).value_or(base::Cpm{});
+  return world_.rates->convert(own, terms.currency, kCommon, base::Rounding::kDown).value_or(own);
+}
+
 void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
-  const auto& terms = world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
+  const auto& terms = terms_of(contender);
   if (!probability) {
     return drop(contender, DropReason::kOutscored);
   }

@@ -29,6 +29,10 @@ const Campaign& Pipeline::campaign_of(const Contender& contender) const {
   return catalog.campaign_of(catalog.items()[contender.candidate.item]);
 }
 
+const CampaignTerms& Pipeline::terms_of(const Contender& contender) const {
+  return world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
+}
+
 // All bids of an answer are in one currency: the first that the request takes and somebody can pay
 // in.
 void Pipeline::choose_currency() {
@@ -77,9 +81,8 @@ void Pipeline::price_one(Contender& contender) {
   if (!floor_known) {
     return drop(contender, DropReason::kNoFloor);
   }
-  const auto& item = world_.catalog->items()[contender.candidate.item];
-  const auto price = price_bid(world_.terms[item.campaign], contender.probability, sale,
-                               *world_.rates, world_.shading);
+  const auto price =
+      price_bid(terms_of(contender), contender.probability, sale, *world_.rates, world_.shading);
   if (price) {
     contender.price = *price;
     return;

@@ -67,12 +67,19 @@ void append_list(std::string& out, std::string_view name, const List& list, Appe
   out += ']';
 }
 
-void append_address(std::string& out, std::string_view name, NoticeKind kind,
-                    const AnswerToWrite& answer, const BidToWrite& bid) {
-  append_key(out, name);
-  out += '"';
-  answer.signer->append_url(out, answer.exchange, kind, answer.request, bid.imp, bid.claims);
-  out += '"';
+void append_addresses(std::string& out, const AnswerToWrite& answer, const BidToWrite& bid,
+                      std::string& claims) {
+  claims.clear();
+  answer.signer->append_claims(claims, answer.exchange, answer.request, bid.imp, bid.claims);
+  const auto append = [&](std::string_view name, NoticeKind kind) {
+    append_key(out, name);
+    out += '"';
+    answer.signer->append_url(out, answer.exchange, kind, claims);
+    out += '"';
+  };
+  append("nurl", NoticeKind::kWin);
+  append("burl", NoticeKind::kBilling);
+  append("lurl", NoticeKind::kLoss);
 }
 
 int mtype(Media media) {
@@ -172,9 +179,7 @@ void append_bid(std::string& out, const AnswerToWrite& answer, const BidToWrite&
     append_member(out, "exp", answer.expires_in_s);
   }
   if (answer.signer != nullptr) {
-    append_address(out, "nurl", NoticeKind::kWin, answer, bid);
-    append_address(out, "burl", NoticeKind::kBilling, answer, bid);
-    append_address(out, "lurl", NoticeKind::kLoss, answer, bid);
+    append_addresses(out, answer, bid, memory.claims);
   }
   out += '}';
 }

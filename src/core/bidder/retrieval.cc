@@ -48,11 +48,13 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   version_ = catalog.version();
   facts_ = &facts;
   seat_ = seat;
+  id_hash_ = base::hash64(facts.id);
   imp_ = nullptr;
   if (!same) {
     active_.resize(catalog.index().words());
     request_bits_.resize(catalog.index().words());
     block_bits_.resize(TargetingIndex::kBlockWords);
+    fits_.resize(kChoice);
     blocked_.assign(catalog.advertisers().size(), 0);
     allowed_.assign(catalog.advertisers().size(), 0);
     verdicts_.resize(catalog.advertisers().size());
@@ -336,15 +338,14 @@ std::optional<Candidate> Retrieval::consider(uint32_t item) {
     }
     out.deal = *deal;
   }
-  std::array<uint32_t, kChoice> creatives{};
   Misfit reason = Misfit::kNone;
-  const size_t count = fitting(item, creatives, reason);
+  const size_t count = fitting(item, fits_, reason);
   if (count == 0) {
     ++dropped_[static_cast<size_t>(reason)];
     return std::nullopt;
   }
-  const size_t turn = count == 1 ? 0 : base::hash64(facts_->id, item) % count;
-  out.creative = creatives[turn];
+  const size_t turn = count == 1 ? 0 : base::combine64(id_hash_, item) % count;
+  out.creative = fits_[turn];
   return out;
 }
 

@@ -102,6 +102,7 @@ class Retrieval {
   const RequestFacts* facts_ = nullptr;
   const ImpFacts* imp_ = nullptr;
   std::string_view seat_;
+  uint64_t id_hash_ = 0;  ///< Of the request's id.
 
   std::vector<uint64_t> active_;  ///< Line items in flight and in their hours,
   int64_t active_from_s_ = 0;     ///< from here
@@ -125,7 +126,8 @@ class Retrieval {
   /// it. Empty: nobody is.
   std::span<const uint8_t> filed_;
   bool blocks_foreign_ = false;
-  std::string category_;  ///< Reused.
+  std::string category_;        ///< Reused.
+  std::vector<uint32_t> fits_;  ///< Creatives of one line item.
   MisfitCounts dropped_{};
   size_t matched_ = 0;
 };

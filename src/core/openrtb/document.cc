@@ -32,10 +32,10 @@ std::string_view to_string(WalkErrc error) {
 }
 
 NodeId Document::find(NodeId object, Key key) const {
-  if (!is(object, Kind::kObject)) {
+  if (!is(object, Kind::kObject) || !nodes_[object].may_have(key)) {
     return kAbsent;
   }
-  for (NodeId at = first_child(object); at != kAbsent; at = nodes_[at].next) {
+  for (NodeId at = object + 1; at != kAbsent; at = nodes_[at].next) {
     if (nodes_[at].key == key) {
       return nodes_[at].kind == Kind::kNull ? kAbsent : at;
     }
@@ -43,13 +43,21 @@ NodeId Document::find(NodeId object, Key key) const {
   return kAbsent;
 }
 
+bool Document::is_named(NodeId id, std::string_view name) const {
+  const std::string_view raw = text_.substr(nodes_[id].key_begin, nodes_[id].key_length);
+  return raw == name || (raw.contains('\\') && this->name(id) == name);
+}
+
 NodeId Document::member(NodeId object, std::string_view key) const {
   if (!is(object, Kind::kObject)) {
     return kAbsent;
   }
   const Key known = key_of(key);
-  for (NodeId at = first_child(object); at != kAbsent; at = nodes_[at].next) {
-    if (nodes_[at].key == known && (known != Key::kOther || name(at) == key)) {
+  if (!nodes_[object].may_have(known)) {
+    return kAbsent;
+  }
+  for (NodeId at = object + 1; at != kAbsent; at = nodes_[at].next) {
+    if (nodes_[at].key == known && (known != Key::kOther || is_named(at, key))) {
       return at;
     }
   }

@@ -34,13 +34,15 @@ double to_s(base::Duration duration) { return std::chrono::duration<double>(dura
 /// A day of a flight: all of it, or from its begin, or up to its end.
 class Flight {
  public:
-  Flight(const DayCurve& curve, const PacedCampaign& of, int64_t day) : curve_(curve) {
-    const BudgetTime begin{.now = {}, .local_s = of.begin_local_s};
-    if (of.begin_local_s != PacedCampaign::kNoBegin && begin.day() == day) {
+  /// `begin_local_s` and `end_local_s`: see PacedCampaign.
+  Flight(const DayCurve& curve, int64_t begin_local_s, int64_t end_local_s, int64_t day)
+      : curve_(curve) {
+    const BudgetTime begin{.now = {}, .local_s = begin_local_s};
+    if (begin_local_s != PacedCampaign::kNoBegin && begin.day() == day) {
       before_ = curve.spent_by(begin.day_ratio());
     }
-    if (of.end_local_s != PacedCampaign::kNoEnd) {
-      const BudgetTime end{.now = {}, .local_s = of.end_local_s};
+    if (end_local_s != PacedCampaign::kNoEnd) {
+      const BudgetTime end{.now = {}, .local_s = end_local_s};
       if (end.day() <= day) {
         last_ratio_ = end.day() < day ? 0 : end.day_ratio();
       } else {
@@ -154,7 +156,11 @@ PacerTable::PacerTable(std::span<const PacedCampaign> campaigns)
     : states_(campaigns.size()), places_(std::bit_ceil(2 * campaigns.size() + 1)) {
   const size_t mask = places_.size() - 1;
   for (uint32_t i = 0; i < campaigns.size(); ++i) {
-    states_[i].of = campaigns[i];
+    const PacedCampaign& of = campaigns[i];
+    states_[i].campaign = of.campaign;
+    states_[i].pacing = of.pacing;
+    states_[i].begin_local_s = of.begin_local_s;
+    states_[i].end_local_s = of.end_local_s;
     size_t at = base::mix64(static_cast<uint64_t>(campaigns[i].campaign)) & mask;
     while (places_[at] != 0) {
       at = (at + 1) & mask;
@@ -168,7 +174,7 @@ PacerTable::State* PacerTable::find(int64_t campaign) {
   for (size_t at = base::mix64(static_cast<uint64_t>(campaign)) & mask; places_[at] != 0;
        at = (at + 1) & mask) {
     State& state = states_[places_[at] - 1];
-    if (state.of.campaign == campaign) {
+    if (state.campaign == campaign) {
       return &state;
     }
   }
@@ -207,10 +213,12 @@ void Pacer::inherit(State& state) const {
   if (state.inherited || before_ == nullptr) {
     return;
   }
-  if (const State* const known = before_->find(state.of.campaign)) {
-    const PacedCampaign of = state.of;
+  if (const State* const known = before_->find(state.campaign)) {
+    const State fresh = state;
     state = *known;
-    state.of = of;
+    state.pacing = fresh.pacing;
+    state.begin_local_s = fresh.begin_local_s;
+    state.end_local_s = fresh.end_local_s;
   }
   state.inherited = true;
 }
@@ -267,12 +275,12 @@ void Pacer::correct(State& state, const Balance& balance, const BudgetTime& at) 
   state.spent_nanos = spent;
   state.stop = balance.available.nanos > 0 ? PaceVerdict::kBid : PaceVerdict::kExhausted;
   const bool unlimited = balance.budget.nanos == INT64_MAX;
-  if (state.of.pacing == Pacing::kAsap || unlimited) {
+  if (state.pacing == Pacing::kAsap || unlimited) {
     state.share = 1;
     return;
   }
-  const DayCurve& curve = state.of.pacing == Pacing::kFrontLoaded ? front_loaded_ : even_;
-  const Flight flight(curve, state.of, at.day());
+  const DayCurve& curve = state.pacing == Pacing::kFrontLoaded ? front_loaded_ : even_;
+  const Flight flight(curve, state.begin_local_s, state.end_local_s, at.day());
   const double over = flight.over(state.day_ratio);
   const double budget = flight.budget_of_day(balance);
   if (state.stop == PaceVerdict::kBid && spent > budget * (over + settings_.lead_ratio)) {

@@ -83,17 +83,21 @@ class PacerTable {
  private:
   friend class Pacer;
 
-  struct State {
-    PacedCampaign of;
-    bool inherited = false;  ///< What an earlier table knew has been taken over.
-    PaceVerdict stop = PaceVerdict::kBid;
-    int64_t day = INT64_MIN;
+  /// What every chance asks for comes first, in one cache line.
+  struct alignas(64) State {
+    int64_t campaign = 0;
     base::Instant corrected = base::Instant::min();  ///< The least: never.
-    double day_ratio = 0;                            ///< Of that day, the latest seen.
-    double spent_nanos = 0;
+    int64_t day = INT64_MIN;
     double share = kFirstShare;
+    PaceVerdict stop = PaceVerdict::kBid;
+    Pacing pacing = Pacing::kEven;
+    bool inherited = false;  ///< What an earlier table knew has been taken over.
+    double day_ratio = 0;    ///< Of that day, the latest seen.
+    double spent_nanos = 0;
     double recent_share = kFirstShare;   ///< Smoothed.
     double recent_rate_nanos_per_s = 0;  ///< Spend, smoothed alike.
+    int64_t begin_local_s = PacedCampaign::kNoBegin;
+    int64_t end_local_s = PacedCampaign::kNoEnd;
   };
 
   static constexpr double kFirstShare = 0.05;
