@@ -20,6 +20,7 @@
 #include "app/serving/circuits.h"
 #include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
+#include "base/recent_quantile.h"
 #include "base/time.h"
 #include "bidder/scoring/model_set.h"
 #include "net/os_clock.h"
@@ -110,6 +111,7 @@ class Service final : private net::Timer {
   std::vector<const RedisStores*> redis_;  ///< The workers'; none without Redis.
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
+  base::RecentQuantile recent_answers_;  ///< Times; of GET /load.
   std::vector<std::thread> threads_;
   std::unique_ptr<CatalogLoader> loader_;  // ends before what it tells
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
