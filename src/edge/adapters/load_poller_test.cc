@@ -42,8 +42,10 @@ class LoadPolling : public ::testing::Test, private net::Timer {
   void poll(base::Duration timeout, bool judged_when_asked) {
     poller_ = std::make_unique<LoadPoller>(
         reactor_,
-        LoadSettings{
-            .port = server_->port(), .timeout = timeout, .judged_when_asked = judged_when_asked},
+        LoadSettings{.port = server_->port(),
+                     .timeout = timeout,
+                     .judged_when_asked = judged_when_asked,
+                     .page = {}},
         [this](const base::Result<LoadCounts, LoadErrc>& told) { told_.push_back(told); });
   }
 
