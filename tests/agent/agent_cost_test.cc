@@ -30,6 +30,17 @@ namespace {
 constexpr int kPeers = 20;
 constexpr int kWarmUpS = 4;
 constexpr int kMeasuredS = 12;
+constexpr double kMostShare = 0.002;  // of a core
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+struct Cost {
+  double share = 0;  ///< Of a core.
+  double wakes = 0;  ///< A second.
+};
 
 double cpu_seconds(pid_t pid) {
   double total_ns = 0;
@@ -131,24 +142,28 @@ TEST(AgentCost, IsNextToNothingWithTwentyPeersEachSecond) {
     }
   };
   live(0, kWarmUpS);
-  const auto start = Clock::now();
-  const double cpu_before = cpu_seconds(agent.pid());
-  const double wakes_before = wakes(agent.pid());
-  live(kWarmUpS, kMeasuredS);
-  const double wall_s = std::chrono::duration<double>(Clock::now() - start).count();
-  const double share = (cpu_seconds(agent.pid()) - cpu_before) / wall_s;
-  const double woken = (wakes(agent.pid()) - wakes_before) / wall_s;
-  const double memory = private_mib(agent.pid());
-  EXPECT_EQ(agent.metric("spillway_agent_peers_live"), kPeers);
-  std::printf(
-      "agent: %.3f %% of a core (bar: 0.2) over %.1f s, %.1f wakes a second of %.0f us each (a "
-      "bare "
-      "one: %.0f us), %.1f MiB private (bar: 10)\n",
-      100 * share, wall_s, woken, 1e6 * share / woken, microseconds_of_a_wake(), memory);
-  // Of what each wake costs most is the machine's and its neighbours'; how many there are is ours.
-  EXPECT_LE(woken, 8);
-  EXPECT_LE(share, 0.01);
-  EXPECT_LE(memory, 10);
+  Cost cost;
+  for (int attempt = 0; attempt < 2 && (attempt == 0 || cost.share > kMostShare); ++attempt) {
+    const auto start = Clock::now();
+    const double cpu_before = cpu_seconds(agent.pid());
+    const double wakes_before = wakes(agent.pid());
+    live(kWarmUpS + attempt * kMeasuredS, kMeasuredS);
+    const double wall_s = std::chrono::duration<double>(Clock::now() - start).count();
+    cost = {.share = (cpu_seconds(agent.pid()) - cpu_before) / wall_s,
+            .wakes = (wakes(agent.pid()) - wakes_before) / wall_s};
+    EXPECT_EQ(agent.metric("spillway_agent_peers_live"), kPeers);
+    std::printf(
+        "agent: %.3f %% of a core (bar: 0.2) over %.1f s, %.1f wakes a second of %.0f us each (a "
+        "bare one: %.0f us), %.1f MiB private (bar: 10)\n",
+        100 * cost.share, wall_s, cost.wakes, 1e6 * cost.share / cost.wakes,
+        microseconds_of_a_wake(), private_mib(agent.pid()));
+  }
+  // The tick, the server's answer and the poll; one more for good measure.
+  EXPECT_LE(cost.wakes, 5);
+  if (!kSanitized) {
+    EXPECT_LE(cost.share, kMostShare);
+    EXPECT_LE(private_mib(agent.pid()), 10);
+  }
 }
 
 }  // namespace
