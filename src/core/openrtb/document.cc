@@ -32,10 +32,10 @@ std::string_view to_string(WalkErrc error) {
 }
 
 NodeId Document::find(NodeId object, Key key) const {
-  if (!is(object, Kind::kObject)) {
+  if (!is(object, Kind::kObject) || !nodes_[object].may_have(key)) {
     return kAbsent;
   }
-  for (NodeId at = first_child(object); at != kAbsent; at = nodes_[at].next) {
+  for (NodeId at = object + 1; at != kAbsent; at = nodes_[at].next) {
     if (nodes_[at].key == key) {
       return nodes_[at].kind == Kind::kNull ? kAbsent : at;
     }
@@ -48,7 +48,10 @@ NodeId Document::member(NodeId object, std::string_view key) const {
     return kAbsent;
   }
   const Key known = key_of(key);
-  for (NodeId at = first_child(object); at != kAbsent; at = nodes_[at].next) {
+  if (!nodes_[object].may_have(known)) {
+    return kAbsent;
+  }
+  for (NodeId at = object + 1; at != kAbsent; at = nodes_[at].next) {
     if (nodes_[at].key == known && (known != Key::kOther || name(at) == key)) {
       return at;
     }

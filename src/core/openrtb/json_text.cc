@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "openrtb/document.h"
 
@@ -88,6 +89,38 @@ const char* skip_escape(const char* at) {
   }
   const int32_t low = hex4(at + 8);
   return low >= 0xdc00 && low <= 0xdfff ? at + 12 : nullptr;
+}
+
+const char* skip_rest_of_string(const char* at, const char* end) {
+  while (at < end && *at != '"') {
+    at = *at == '\\' ? skip_escape(at) : nullptr;
+    if (at == nullptr) {
+      return nullptr;
+    }
+    at = find_special(at, end);
+  }
+  return at < end ? at + 1 : nullptr;
+}
+
+bool all_differ(std::vector<std::string_view>& raw_names, std::string& decoded) {
+  size_t escaped_bytes = 0;
+  for (const std::string_view name : raw_names) {
+    escaped_bytes += name.contains('\\') ? name.size() : 0;
+  }
+  decoded.clear();
+  // Decoding never makes a name longer: the views below stay where they are.
+  decoded.reserve(escaped_bytes);
+  for (std::string_view& name : raw_names) {
+    if (name.contains('\\')) {
+      const size_t begin = decoded.size();
+      append_unescaped(decoded, name);
+      name = std::string_view(decoded).substr(begin);
+    }
+  }
+  std::ranges::sort(raw_names, [](std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return std::ranges::adjacent_find(raw_names) == raw_names.end();
 }
 
 std::optional<int64_t> whole_number(std::string_view number) {

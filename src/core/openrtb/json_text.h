@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <emmintrin.h>
 
@@ -20,13 +21,13 @@ void append_unescaped(std::string& out, std::string_view raw);
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
-/// at or past `end` when there is none. Reads up to 15 bytes past `end`. Most strings of OpenRTB
-/// are shorter than one step of 16.
+/// at or past `end` when there is none. Reads 16 bytes at least, and up to 15 past `end`. Most
+/// strings of OpenRTB are shorter than one such step.
 [[nodiscard]] inline const char* find_special(const char* at, const char* end) {
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i slash = _mm_set1_epi8('\\');
   const __m128i control = _mm_set1_epi8(0x1f);
-  while (at < end) {
+  do {
     __m128i bytes;
     std::memcpy(&bytes, at, sizeof(bytes));
     const __m128i hits =
@@ -37,13 +38,21 @@ void append_unescaped(std::string& out, std::string_view raw);
       return at + std::countr_zero(mask);
     }
     at += sizeof(bytes);
-  }
+  } while (at < end);
   return at;
 }
 
 /// Behind the escape that starts at `at` (a backslash); nullptr when it is none, or a surrogate
 /// without its other half. Reads up to 12 bytes past `at`.
 [[nodiscard]] const char* skip_escape(const char* at);
+
+/// Behind the closing quote, from an escape or what may not stand in a string on; nullptr when
+/// there is none before `end`.
+[[nodiscard]] const char* skip_rest_of_string(const char* at, const char* end);
+
+/// Whether raw names, decoded, are all different. Sorts them: ten thousand cost k log k. `decoded`
+/// is memory.
+[[nodiscard]] bool all_differ(std::vector<std::string_view>& raw_names, std::string& decoded);
 
 [[nodiscard]] inline const char* skip_digits(const char* at, const char* end) {
   while (at < end && is_digit(*at)) {

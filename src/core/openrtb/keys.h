@@ -62,9 +62,6 @@ inline constexpr size_t kLongestKey = 15;
 /// The number of a decoded member name. One hash, one compare.
 [[nodiscard]] Key key_of(std::string_view name);
 
-/// The same for a name behind whose beginning 16 bytes are readable: no loop.
-[[nodiscard]] Key key_of_readable(const char* name, size_t length);
-
 /// The name; "" for kNone and kOther.
 [[nodiscard]] std::string_view name_of(Key key);
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "openrtb/document.h"
 #include "openrtb/json_text.h"
+#include "openrtb/key_table.h"
 #include "openrtb/keys.h"
 
 namespace spillway::openrtb {
@@ -24,19 +25,39 @@ namespace spillway::openrtb {
 // not fit (they must pass through unread) and leaves bad escapes to whoever reads the string, so
 // each value would be scanned again. One loop over the bytes does it all; simdjson checks UTF-8.
 //
-// The loop is values(): what every value needs is inlined into it, the rest is not.
+// The loop is values(): what every value needs is inlined into it, the rest is not. Where white
+// space may stand, what mostly stands there is looked for first. And a byte is looked at without
+// asking whether the text has ended: one behind the end may be taken for one of the text, but no
+// name, value or closing bracket is, and a document is not whole without.
+struct Document::Scratch {
+  std::string decoded;
+  std::vector<std::string_view> names;
+};
+
 struct Document::Walker {
-  /// An open object or array; the first frame stands for what the root is in.
+  /// An open object or array; the first frame stands for what the root is in. Made without being
+  /// written: most documents are not deep.
   struct Frame {
-    NodeId node = kAbsent;
-    NodeId last = kAbsent;  ///< Its child at hand.
-    uint32_t children = 0;
-    uint32_t unknown = 0;  ///< Members whose name is not in the key list.
-    bool in_object = false;
-    std::array<uint64_t, static_cast<size_t>(Key::kCount) / 64 + 1> seen{};
+    NodeId node;
+    NodeId last;  ///< Its child at hand.
+    uint32_t children;
+    uint32_t unknown;  ///< Members whose name is not in the key list.
+    uint64_t members;  ///< Node::members.
+    bool in_object;
+    std::array<uint64_t, static_cast<size_t>(Key::kCount) / 64 + 1> seen;
   };
 
-  base::Result<void, WalkErrc> run(Document& document);
+  /// A member's name; an element's says nothing.
+  struct Name {
+    uint32_t begin = 0;
+    uint32_t length = 0;
+    Key key = Key::kNone;
+  };
+
+  explicit Walker(Document& document)
+      : document_(&document), nodes_(document.nodes_.data()), capacity_(document.nodes_.size()) {}
+
+  base::Result<void, WalkErrc> run();
 
   [[nodiscard]] size_t consumed() const { return static_cast<size_t>(stopped_ - begin_); }
 
@@ -50,13 +71,11 @@ struct Document::Walker {
 
   [[nodiscard]] uint32_t offset(const char* at) const { return static_cast<uint32_t>(at - begin_); }
 
-  /// The byte at hand; NUL at the end, which no grammar rule accepts.
-  [[nodiscard]] char peek(const char* at) const { return at < end_ ? *at : '\0'; }
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-  /// Mostly there is none: one comparison then. The byte at the end is readable.
+  /// Not beyond the end.
   [[nodiscard]] const char* skip_space(const char* at) const {
-    while (static_cast<unsigned char>(*at) <= ' ' && at < end_ &&
-           (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    while (at < end_ && is_space(*at)) {
       ++at;
     }
     return at;
@@ -64,15 +83,16 @@ struct Document::Walker {
 
   // The inlined ones move `at` along, and leave it where they fail.
   bool values(const char*& from);
-  [[gnu::always_inline]] inline bool key(const char*& at);
-  [[gnu::always_inline]] inline bool value(const char*& at);
+  [[gnu::always_inline]] inline bool name(const char*& at, Name& out);
+  [[gnu::always_inline]] inline bool value(const char*& at, const Name& name);
   [[gnu::always_inline]] inline bool close_until_next(const char*& at);
   [[gnu::always_inline]] inline bool string(const char*& at, bool& escaped);
 
   // These return where to go on, nullptr when they fail.
-  const char* rest_of_string(const char* at);
   const char* open(const char* at, Kind kind, Node& node);
   const char* literal(const char* at, std::string_view word, Kind kind, Node& node);
+  Key decoded_key(std::string_view name);
+  Scratch& scratch();
   bool close(const char* at);
   bool grow();
   bool unknown_names_differ(const Frame& frame);
@@ -80,21 +100,16 @@ struct Document::Walker {
   const char* begin_ = nullptr;
   const char* stopped_ = nullptr;  ///< Where the walk ended.
   const char* end_ = nullptr;
-  Document* document_ = nullptr;
-  Node* nodes_ = nullptr;  ///< The document's table: size_ of capacity_ in use.
+  Document* document_;
+  Node* nodes_;  ///< The document's table: size_ of capacity_ in use.
   size_t size_ = 0;
-  size_t capacity_ = 0;
+  size_t capacity_;
   Frame* frame_ = nullptr;
-  Key key_ = Key::kNone;
-  uint32_t key_begin_ = 0;
-  uint32_t key_length_ = 0;
   WalkErrc error_ = WalkErrc::kSyntax;
   std::array<Frame, kMaxDepth + 1> frames_;
-  std::string decoded_;
-  std::vector<std::string_view> names_;
 };
 
-Document::Document(size_t max_nodes) : max_nodes_(max_nodes), walker_(std::make_unique<Walker>()) {}
+Document::Document(size_t max_nodes) : max_nodes_(max_nodes) {}
 
 Document::Document(Document&&) noexcept = default;
 Document& Document::operator=(Document&&) noexcept = default;
@@ -102,21 +117,18 @@ Document::~Document() = default;
 
 base::Result<void, WalkErrc> Document::walk(std::string_view text) {
   text_ = text;
-  auto result = walker_->run(*this);
-  failed_at_ = result ? 0 : walker_->consumed();
-  size_ = result ? walker_->size() : 0;
+  Walker walker(*this);
+  auto result = walker.run();
+  failed_at_ = result ? 0 : walker.consumed();
+  size_ = result ? walker.size() : 0;
   return result;
 }
 
-base::Result<void, WalkErrc> Document::Walker::run(Document& document) {
-  const std::string_view text = document.text_;
-  document_ = &document;
-  nodes_ = document.nodes_.data();
-  capacity_ = document.nodes_.size();
-  size_ = 0;
+base::Result<void, WalkErrc> Document::Walker::run() {
+  const std::string_view text = document_->text_;
   begin_ = stopped_ = text.data();
   end_ = begin_ + text.size();
-  const char* at = text.empty() ? begin_ : skip_space(begin_);
+  const char* at = skip_space(begin_);
   if (at == end_) {
     return std::unexpected(WalkErrc::kEmpty);
   }
@@ -127,7 +139,7 @@ base::Result<void, WalkErrc> Document::Walker::run(Document& document) {
     return std::unexpected(WalkErrc::kUtf8);
   }
   const bool whole = values(at);
-  stopped_ = at;
+  stopped_ = std::min(at, end_);
   if (!whole) {
     return std::unexpected(error_);
   }
@@ -143,16 +155,17 @@ bool Document::Walker::values(const char*& from) {
   const char* at = from;  // In a register.
   bool good = true;
   frame_ = frames_.data();
+  frame_->node = kAbsent;
+  frame_->in_object = false;
   do {
-    if (!frame_->in_object) {
-      key_ = Key::kNone;
-      key_begin_ = key_length_ = 0;
-    } else if (good = key(at); !good) {
+    const Frame* const outer = frame_;
+    Name own;
+    if (outer->in_object && !name(at, own)) {
+      good = false;
       break;
     }
-    const Frame* const outer = frame_;
     // In a container that has just been opened the first value comes next.
-    good = value(at) && (frame_ != outer || close_until_next(at));
+    good = value(at, own) && (frame_ != outer || close_until_next(at));
   } while (good && frame_ != frames_.data());
   from = at;
   return good;
@@ -160,33 +173,39 @@ bool Document::Walker::values(const char*& from) {
 
 /// Makes the node of the value at hand. Reads a scalar, an empty container, or the opening of a
 /// container up to its first value or name.
-bool Document::Walker::value(const char*& at) {
-  if (size_ == capacity_ && !grow()) {
+bool Document::Walker::value(const char*& at, const Name& name) {
+  if (static_cast<unsigned char>(*at) <= ' ') [[unlikely]] {
+    at = skip_space(at);
+  }
+  if (at >= end_) [[unlikely]] {
+    return fail(WalkErrc::kSyntax);
+  }
+  if (size_ == capacity_ && !grow()) [[unlikely]] {
     return false;
   }
   // Written in place, field by field: a copy of a node just made would wait for its stores.
   Node& node = nodes_[size_];
   node.begin = offset(at);
-  node.key_begin = key_begin_;
-  node.key_length = key_length_;
+  node.key_begin = name.begin;
+  node.key_length = name.length;
   node.parent = frame_->node;
   node.next = kAbsent;
   node.children = 0;
-  node.key = key_;
+  node.key = name.key;
   node.escaped = false;
   frame_->last = static_cast<NodeId>(size_++);
-  const char* after = nullptr;
-  switch (peek(at)) {
-    case '"': {
-      bool escaped = false;
-      if (!string(at, escaped)) {
-        return false;
-      }
-      node.kind = Kind::kString;
-      node.escaped = escaped;
-      node.end = offset(at);
-      return true;
+  if (*at == '"') [[likely]] {
+    bool escaped = false;
+    if (!string(at, escaped)) {
+      return false;
     }
+    node.kind = Kind::kString;
+    node.escaped = escaped;
+    node.end = offset(at);
+    return true;
+  }
+  const char* after = nullptr;
+  switch (*at) {
     case '{':
       after = open(at, Kind::kObject, node);
       break;
@@ -215,18 +234,19 @@ bool Document::Walker::value(const char*& at) {
   return after != nullptr;
 }
 
-/// Behind a value: closes what closes here and stops at the next value of what stays open.
+/// Behind a value: closes what closes here and stops at the next name or value of what stays open.
 bool Document::Walker::close_until_next(const char*& at) {
   while (frame_ != frames_.data()) {
-    at = skip_space(at);
-    const char c = peek(at);
-    if (c == ',') {
-      at = skip_space(at + 1);
+    if (static_cast<unsigned char>(*at) <= ' ') [[unlikely]] {
+      at = skip_space(at);
+    }
+    if (*at == ',') {
+      ++at;
       ++frame_->children;
       nodes_[frame_->last].next = static_cast<NodeId>(size_);
       return true;
     }
-    if (c != (frame_->in_object ? '}' : ']')) {
+    if (at >= end_ || *at != (frame_->in_object ? '}' : ']')) {
       return fail(WalkErrc::kSyntax);
     }
     ++at;
@@ -243,9 +263,10 @@ const char* Document::Walker::open(const char* at, Kind kind, Node& node) {
     return nullptr;
   }
   node.kind = kind;
+  node.members = 0;
   at = skip_space(at + 1);
   const bool is_object = kind == Kind::kObject;
-  if (peek(at) == (is_object ? '}' : ']')) {
+  if (at < end_ && *at == (is_object ? '}' : ']')) {
     ++at;
     node.end = offset(at);
     return at;
@@ -255,6 +276,7 @@ const char* Document::Walker::open(const char* at, Kind kind, Node& node) {
   frame_->node = id;
   frame_->children = 1;
   frame_->in_object = is_object;
+  frame_->members = 0;
   if (is_object) {
     frame_->unknown = 0;
     frame_->seen = {};
@@ -267,55 +289,56 @@ bool Document::Walker::close(const char* at) {
   Node& node = nodes_[frame.node];
   node.end = offset(at);
   node.children = frame.children;
+  node.members = frame.members;
   return !frame.in_object || frame.unknown < 2 || unknown_names_differ(frame) ||
          fail(WalkErrc::kDuplicateKey);
 }
 
-/// Reads a member's name, the colon and the space behind it.
-bool Document::Walker::key(const char*& at) {
-  if (peek(at) != '"') {
-    return fail(WalkErrc::kSyntax);
+/// Reads a member's name and the colon.
+bool Document::Walker::name(const char*& at, Name& out) {
+  if (*at != '"') [[unlikely]] {
+    at = skip_space(at);
+    if (at >= end_ || *at != '"') {
+      return fail(WalkErrc::kSyntax);
+    }
   }
   const char* const begin = at + 1;
   bool escaped = false;
   if (!string(at, escaped)) {
     return false;
   }
-  const std::string_view name(begin, static_cast<size_t>(at - begin) - 1);
-  key_begin_ = offset(begin);
-  key_length_ = static_cast<uint32_t>(name.size());
-  if (!escaped) {
-    key_ = key_of_readable(begin, name.size());
-  } else {
-    decoded_.clear();
-    append_unescaped(decoded_, name);
-    key_ = key_of(decoded_);
-  }
-  if (key_ == Key::kOther) {
+  const auto length = static_cast<size_t>(at - begin) - 1;
+  out.begin = offset(begin);
+  out.length = static_cast<uint32_t>(length);
+  out.key = escaped ? decoded_key({begin, length}) : key_table::find_readable(begin, length);
+  const uint64_t bit = uint64_t{1} << (static_cast<size_t>(out.key) % 64);
+  frame_->members |= bit;
+  if (out.key == Key::kOther) {
     ++frame_->unknown;
   } else {
-    uint64_t& word = frame_->seen[static_cast<size_t>(key_) / 64];
-    const uint64_t bit = uint64_t{1} << (static_cast<size_t>(key_) % 64);
-    if ((word & bit) != 0) {
+    uint64_t& word = frame_->seen[static_cast<size_t>(out.key) / 64];
+    if ((word & bit) != 0) [[unlikely]] {
       return fail(WalkErrc::kDuplicateKey);
     }
     word |= bit;
   }
-  at = skip_space(at);
-  if (peek(at) != ':') {
-    return fail(WalkErrc::kSyntax);
+  if (*at != ':') [[unlikely]] {
+    at = skip_space(at);
+    if (at >= end_ || *at != ':') {
+      return fail(WalkErrc::kSyntax);
+    }
   }
-  at = skip_space(at + 1);
+  ++at;
   return true;
 }
 
 bool Document::Walker::string(const char*& at, bool& escaped) {
   const char* const special = find_special(at + 1, end_);
-  if (special < end_ && *special == '"') {
+  if (special < end_ && *special == '"') [[likely]] {
     at = special + 1;
     return true;
   }
-  const char* const after = rest_of_string(special);
+  const char* const after = skip_rest_of_string(special, end_);
   if (after == nullptr) {
     return fail(WalkErrc::kSyntax);
   }
@@ -324,16 +347,18 @@ bool Document::Walker::string(const char*& at, bool& escaped) {
   return true;
 }
 
-/// From an escape, or what may not stand in a string, to behind the closing quote.
-const char* Document::Walker::rest_of_string(const char* at) {
-  while (at < end_ && *at != '"') {
-    at = *at == '\\' ? skip_escape(at) : nullptr;
-    if (at == nullptr) {
-      return nullptr;
-    }
-    at = find_special(at, end_);
+Document::Scratch& Document::Walker::scratch() {
+  if (document_->scratch_ == nullptr) {
+    document_->scratch_ = std::make_unique<Scratch>();
   }
-  return at < end_ ? at + 1 : nullptr;
+  return *document_->scratch_;
+}
+
+Key Document::Walker::decoded_key(std::string_view name) {
+  std::string& decoded = scratch().decoded;
+  decoded.clear();
+  append_unescaped(decoded, name);
+  return key_of(decoded);
 }
 
 const char* Document::Walker::literal(const char* at, std::string_view word, Kind kind,
@@ -360,36 +385,17 @@ bool Document::Walker::grow() {
   return true;
 }
 
-/// Names outside the key list, compared decoded when their object closes: sorted, so that ten
-/// thousand of them cost k log k.
+/// Names outside the key list are compared when their object closes.
 bool Document::Walker::unknown_names_differ(const Frame& frame) {
-  const auto raw_name = [this](const Node& node) {
-    return std::string_view(begin_ + node.key_begin, node.key_length);
-  };
-  names_.clear();
-  decoded_.clear();
-  size_t escaped_bytes = 0;
+  auto& [decoded, names] = scratch();
+  names.clear();
   for (NodeId at = frame.node + 1; at != kAbsent; at = nodes_[at].next) {
     const Node& node = nodes_[at];
-    if (node.key != Key::kOther) {
-      continue;
-    }
-    names_.push_back(raw_name(node));
-    escaped_bytes += names_.back().contains('\\') ? names_.back().size() : 0;
-  }
-  // Decoding never makes a name longer: the views below stay where they are.
-  decoded_.reserve(escaped_bytes);
-  for (std::string_view& name : names_) {
-    if (name.contains('\\')) {
-      const size_t begin = decoded_.size();
-      append_unescaped(decoded_, name);
-      name = std::string_view(decoded_).substr(begin);
+    if (node.key == Key::kOther) {
+      names.emplace_back(begin_ + node.key_begin, node.key_length);
     }
   }
-  std::ranges::sort(names_, [](std::string_view a, std::string_view b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  });
-  return std::ranges::adjacent_find(names_) == names_.end();
+  return all_differ(names, decoded);
 }
 
 }  // namespace spillway::openrtb
