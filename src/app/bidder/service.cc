@@ -312,7 +312,12 @@ void Service::check_self(base::Instant now) {
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return is_ready(); },
-          .load = [this] { return load_of(workers_, *server_, config_->shedding); },
+          .load =
+              [this] {
+                auto load = load_of(workers_, *server_, config_->shedding);
+                load.p95 = recent_p95(workers_, clock_.now(), recent_answers_);
+                return load;
+              },
           .circuits = [this] { return observe::circuits_json(registry_); },
           .set_mode =
               [this](std::string_view key, resilience::Mode mode, base::Duration lasting,

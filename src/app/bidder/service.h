@@ -21,6 +21,7 @@
 #include "app/serving/circuits.h"
 #include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
+#include "base/recent_quantile.h"
 #include "base/time.h"
 #include "bidder/pacing/local_grant.h"
 #include "bidder/pacing/pacer.h"
@@ -123,6 +124,7 @@ class Service final : private net::Timer {
   std::vector<const RedisStores*> redis_;  ///< The workers'; none without Redis.
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
+  base::RecentQuantile recent_answers_;  ///< Times; of GET /load.
   std::vector<std::thread> threads_;
   std::unique_ptr<CatalogLoader> loader_;  // ends before what it tells
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
