@@ -17,11 +17,6 @@ __extension__ using Wide = unsigned __int128;  // The product of two prices of 6
 
 constexpr int64_t kOneInBillionths = 1'000'000'000;
 
-/// Three bytes, without a call: nearly every conversion is none.
-bool is_same(const Currency& a, const Currency& b) {
-  return a.code[0] == b.code[0] && a.code[1] == b.code[1] && a.code[2] == b.code[2];
-}
-
 auto place_of(auto& rates, const Currency& currency) {
   return std::ranges::lower_bound(rates, currency, {}, [](const auto& rate) { return rate.first; });
 }
@@ -54,7 +49,7 @@ int64_t Rates::billionths_of(const Currency& currency) const {
 
 std::optional<Cpm> Rates::convert(Cpm amount, const Currency& from, const Currency& to,
                                   Rounding rounding) const {
-  if (is_same(from, to)) {
+  if (from == to) {
     return amount;
   }
   const int64_t divisor = billionths_of(from);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/money.h"
@@ -327,6 +328,8 @@ class Pipeline {
 
   std::vector<Slot> slots_;
   std::vector<uint32_t> batch_;  ///< Contenders by their place in the batch.
+  /// Contenders of one imp: minus their worth, and which.
+  std::vector<std::pair<int64_t, uint32_t>> ranked_;
   MisfitCounts misfits_{};
 
   std::vector<caps::CapLimit> limits_;   ///< Of all contenders, one after the other,

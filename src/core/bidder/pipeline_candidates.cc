@@ -7,6 +7,7 @@
 
 #include "base/decimal.h"
 #include "base/money.h"
+#include "base/rates.h"
 #include "bidder/catalog.h"
 #include "bidder/creative_fit.h"
 #include "bidder/pipeline.h"
@@ -20,6 +21,13 @@ namespace spillway::bidder {
 namespace {
 
 constexpr base::Currency kCommon{};
+
+/// For order alone: without a rate it counts as it is.
+base::Cpm in_common(const base::Rates& rates, base::Cpm own, const base::Currency& currency) {
+  return currency == kCommon
+             ? own
+             : rates.convert(own, currency, kCommon, base::Rounding::kDown).value_or(own);
+}
 
 }  // namespace
 
@@ -101,8 +109,7 @@ void Pipeline::score() {
 
 // What a thousand impressions are worth if each reaches the goal.
 base::Cpm Pipeline::reached(const CampaignTerms& terms) const {
-  const base::Cpm own = expected_value(terms, 1).value_or(base::Cpm{});
-  return world_.rates->convert(own, terms.currency, kCommon, base::Rounding::kDown).value_or(own);
+  return in_common(*world_.rates, expected_value(terms, 1).value_or(base::Cpm{}), terms.currency);
 }
 
 void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
@@ -115,30 +122,27 @@ void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
   if (!value) {
     return drop(contender, DropReason::kBadScore);
   }
-  contender.worth = world_.rates->convert(*value, terms.currency, kCommon, base::Rounding::kDown)
-                        .value_or(*value);
+  contender.worth = in_common(*world_.rates, *value, terms.currency);
 }
 
 // Of each imp the contenders that are worth most; equal ones keep the catalog's order.
 void Pipeline::keep_best() {
+  const size_t most = world_.settings->contenders;
   for (size_t begin = round_begin_; begin < contenders_.size();) {
     const uint32_t imp = contenders_[begin].imp;
-    order_.clear();
+    ranked_.clear();
     size_t end = begin;
     for (; end < contenders_.size() && contenders_[end].imp == imp; ++end) {
       if (contenders_[end].drop == DropReason::kNone) {
-        order_.push_back(static_cast<uint32_t>(end));
+        ranked_.emplace_back(-contenders_[end].worth.micros, static_cast<uint32_t>(end));
       }
     }
-    const size_t most = world_.settings->contenders;
-    if (order_.size() > most) {
-      std::ranges::nth_element(order_, order_.begin() + static_cast<ptrdiff_t>(most),
-                               [this](uint32_t a, uint32_t b) {
-                                 return contenders_[a].worth != contenders_[b].worth
-                                            ? contenders_[a].worth > contenders_[b].worth
-                                            : a < b;
-                               });
-      for (const uint32_t index : std::span(order_).subspan(most)) {
+    if (ranked_.size() > most) {
+      // Mostly they come as they should: retrieval gives the dearest first.
+      if (!std::ranges::is_sorted(ranked_)) {
+        std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<ptrdiff_t>(most));
+      }
+      for (const auto& [worth, index] : std::span(ranked_).subspan(most)) {
         drop(contenders_[index], DropReason::kOutscored);
       }
     }

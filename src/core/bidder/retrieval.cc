@@ -302,11 +302,13 @@ size_t Retrieval::fitting(uint32_t item, std::span<uint32_t> out, Misfit& reason
   reason = Misfit::kOffer;
   size_t count = 0;
   for (uint32_t i = 0; i < row.creatives && count < out.size(); ++i) {
-    const uint32_t creative = row.creative + i;
-    const Misfit misfit =
-        creative_fit(*catalog_, item, catalog_->creatives()[creative], *facts_, *imp_);
+    const Creative& creative = catalog_->creatives()[row.creative + i];
+    // Most of those that do not fit are of a medium that is not asked for: found without a call.
+    const Misfit misfit = imp_->of(creative.media).offered
+                              ? creative_fit(*catalog_, item, creative, *facts_, *imp_)
+                              : Misfit::kMedia;
     if (misfit == Misfit::kNone) {
-      out[count++] = creative;
+      out[count++] = row.creative + i;
     } else {
       reason = misfit;
     }
