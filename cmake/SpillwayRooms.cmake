@@ -59,15 +59,17 @@ function(spillway_test name)
     RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 
-# spillway_bench(<name> SOURCES ... LIBS ...): a Google Benchmark program, run tiny under CTest as <name>_smoke.
+# spillway_bench(<name> SOURCES ... LIBS ...): a Google Benchmark program, run tiny under CTest as <name>_smoke. Not with
+# sanitizers, which would measure themselves.
 function(spillway_bench name)
+  if(SPILLWAY_SANITIZE)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE spillway_options ${ARG_LIBS} benchmark::benchmark_main)
-  if(NOT SPILLWAY_SANITIZE)
-    add_test(NAME ${name}_smoke COMMAND ${name} --benchmark_min_time=0.001)
-    set_tests_properties(${name}_smoke PROPERTIES LABELS bench TIMEOUT 60)
-  endif()
+  add_test(NAME ${name}_smoke COMMAND ${name} --benchmark_min_time=0.001)
+  set_tests_properties(${name}_smoke PROPERTIES LABELS bench TIMEOUT 60)
 endfunction()
 
 # spillway_room(<room> DIR <folder> [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...])
@@ -96,6 +98,10 @@ function(spillway_room room)
     target_include_directories(spillway_${room} INTERFACE ${SPILLWAY_INCLUDES})
   endif()
   add_library(spillway::${room} ALIAS spillway_${room})
+  # Tests that start no thread have nothing to show to ThreadSanitizer.
+  if(SPILLWAY_SANITIZE STREQUAL "thread" AND NOT "Threads::Threads" IN_LIST ARG_LIBS AND NOT "Threads::Threads" IN_LIST ARG_TEST_LIBS)
+    set(tests "")
+  endif()
   if(tests AND NOT SPILLWAY_FUZZ AND NOT SPILLWAY_RESILIENCE_ONLY)
     spillway_test(${room}_test SOURCES ${tests} LIBS spillway_${room} ${ARG_TEST_LIBS})
   endif()

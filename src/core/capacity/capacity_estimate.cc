@@ -15,19 +15,27 @@ namespace {
 
 /// The mean that a lone server is held against covers about this long.
 constexpr double kAnchorSeconds = 600;
-/// Readings in a row above its own mean's band after which a lone server is believed.
-constexpr uint32_t kBelieveAfter = 15;
+/// What a lone server that insists is believed at a time, and the readings until the next step.
+constexpr double kTrialStep = 1.25;
+constexpr uint32_t kTrialReadings = 5;
+/// Readings within the band in a row that end a trial well, and that make a liar honest again.
+constexpr uint32_t kProven = 30;
+constexpr uint32_t kHonest = 300;
+constexpr uint32_t kMostPatience = 960;
 /// Share of change in the traffic that a living sensor must show.
 constexpr double kMoved = 0.05;
 
-bool lies(const LawSettings& settings, const Reading& reading, const ClassBand& peers) {
-  if (!(reading.utilization < settings.lie_utilization * peers.mean_utilization)) {
-    return false;
-  }
+/// Whatever the CPU says.
+bool busy(const LawSettings& settings, const Reading& reading, const ClassBand& peers) {
   const bool slow =
       peers.median_p95_ms > 0 && reading.p95_ms > settings.lie_latency_ratio * peers.median_p95_ms;
   return slow || reading.throttled_share > settings.lie_throttled_share ||
          reading.pressure > settings.lie_pressure;
+}
+
+bool lies(const LawSettings& settings, const Reading& reading, const ClassBand& peers) {
+  return reading.utilization < settings.lie_utilization * peers.mean_utilization &&
+         busy(settings, reading, peers);
 }
 
 bool cold(const LawSettings& settings, const Reading& reading) {
@@ -57,8 +65,12 @@ void CapacityEstimate::on_reading(const LawSettings& settings, const Reading& re
   if (!reading.counts_successes) {
     return;
   }
-  if (lies(settings, reading, peers)) {
+  const bool tried = peers.median <= 0 && on_trial();
+  if (lies(settings, reading, peers) || (tried && busy(settings, reading, peers))) {
     reasons.add(Reason::kLying);
+    if (tried) {
+      end_trial();
+    }
     return;
   }
   if (cold(settings, reading)) {
@@ -80,21 +92,49 @@ bool CapacityEstimate::banded(const LawSettings& settings, const ClassBand& peer
     return true;
   }
   const double reading = !alone && peers.reading > 0 ? peers.reading : reference;
-  if (capacity > std::max(reference, reading) * settings.class_band) {
-    if (!alone || ++insisted_ < kBelieveAfter) {
-      reasons.add(Reason::kAboveClass);
-      return false;
+  // Who was caught once is held closer.
+  const double band = alone && patience_ > kPatience ? kTrialStep : settings.class_band;
+  if (capacity > std::max(reference, reading) * band) {
+    if (alone) {
+      insist(capacity);
     }
-    anchor_ = capacity;
-    anchor_readings_ = kAnchorFrom;
+    reasons.add(Reason::kAboveClass);
+    return false;
   }
   insisted_ = 0;
+  accepted_ = std::min(accepted_ + 1, kHonest);
+  trusted_ = accepted_ >= kProven ? 0 : trusted_;
+  patience_ = accepted_ >= kHonest ? kPatience : patience_;
   const double least = std::min(reference, reading) / settings.class_band;
   if (capacity < least) {
     reasons.add(Reason::kBelowClass);
     capacity = least;
   }
   return true;
+}
+
+void CapacityEstimate::insist(double capacity) {
+  accepted_ = 0;
+  if (++insisted_ < (trusted_ > 0 ? kTrialReadings : patience_)) {
+    return;
+  }
+  insisted_ = 0;
+  trusted_ = trusted_ > 0 ? trusted_ : anchor_;
+  anchor_ *= kTrialStep;
+  value_ = std::max(value_, std::min(capacity, value_ * kTrialStep));
+}
+
+bool CapacityEstimate::on_trial() const {
+  return trusted_ > 0 || (anchor() > 0 && value_ > kTrialStep * anchor());
+}
+
+void CapacityEstimate::end_trial() {
+  anchor_ = trusted_ > 0 ? trusted_ : anchor_;
+  value_ = anchor_;
+  trusted_ = 0;
+  insisted_ = 0;
+  accepted_ = 0;
+  patience_ = std::min(2 * patience_, kMostPatience);
 }
 
 bool CapacityEstimate::stuck(const LawSettings& settings, const Reading& reading) {

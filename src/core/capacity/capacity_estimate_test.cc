@@ -116,19 +116,64 @@ TEST_F(Estimate, AChangeThatMeetsTheWholeClassIsFollowed) {
   EXPECT_GT(estimate_.value(), 1000);
 }
 
-TEST_F(Estimate, ALoneServerIsHeldAgainstItselfAndBelievedWhenItInsists) {
-  for (int i = 0; i < 10; ++i) {
-    read(reading_of_load(0.5 + 0.001 * i, 500));
+class LoneEstimate : public Estimate {
+ protected:
+  LoneEstimate() {
+    for (int i = 0; i < 10; ++i) {
+      read(reading_of_load(0.5 + 0.001 * i, 500));
+    }
+    before_ = estimate_.value();
   }
-  int rejected = 0;
-  while (rejected < 100 && read(reading_of_load(0.2, 600)).has(Reason::kAboveClass)) {
-    ++rejected;
+
+  /// How often the reading is refused before the estimate moves.
+  int refusals(const Reading& reading, const ClassBand& peers = {}) {
+    const double value = estimate_.value();
+    int refused = 0;
+    while (estimate_.value() == value && refused < 2000 &&
+           read(reading, peers).has(Reason::kAboveClass)) {
+      ++refused;
+    }
+    return refused;
   }
-  EXPECT_EQ(rejected, 14);
-  for (int i = 0; i < 20; ++i) {
-    read(reading_of_load(0.2, 600));
+
+  double before_ = 0;
+};
+
+TEST_F(LoneEstimate, IsHeldAgainstItselfAndBelievedStepByStepWhenItInsists) {
+  EXPECT_EQ(refusals(reading_of_load(0.1, 500)), 15);
+  EXPECT_NEAR(estimate_.value(), 1.25 * before_, 1);
+  EXPECT_EQ(refusals(reading_of_load(0.1, 500)), 5);
+  EXPECT_NEAR(estimate_.value(), 1.25 * 1.25 * before_, 1);
+  for (int i = 0; i < 60; ++i) {
+    read(reading_of_load(0.1 + 0.0001 * i, 500));
   }
-  EXPECT_NEAR(estimate_.value(), 3000, 100);
+  EXPECT_NEAR(estimate_.value(), 5000, 250);
+}
+
+TEST_F(LoneEstimate, WhatItClaimsIsTakenBackWhenItIsBusyOtherwise) {
+  const ClassBand peers{.mean_utilization = 0.5, .median_p95_ms = 10};
+  Reading slow = reading_of_load(0.3, 600);  // Not low enough for a lie by itself.
+  slow.p95_ms = 31;
+  EXPECT_FALSE(read(slow, peers).has(Reason::kLying)) << "nothing is on trial yet";
+  refusals(reading_of_load(0.1, 500), peers);
+  EXPECT_GT(estimate_.value(), 1.2 * before_);
+  EXPECT_TRUE(read(slow, peers).has(Reason::kLying));
+  EXPECT_NEAR(estimate_.value(), before_, 0.05 * before_);
+  EXPECT_EQ(refusals(reading_of_load(0.1, 500), peers), 30) << "who was caught insists for longer";
+  EXPECT_TRUE(read(slow, peers).has(Reason::kLying));
+  EXPECT_EQ(refusals(reading_of_load(0.35, 500), peers), 60) << "and is held closer";
+}
+
+TEST_F(LoneEstimate, IsTrustedAsBeforeWhenItWasHonestForLong) {
+  const ClassBand peers{.mean_utilization = 0.5, .median_p95_ms = 10};
+  refusals(reading_of_load(0.1, 500), peers);
+  Reading slow = reading_of_load(0.1, 500);
+  slow.p95_ms = 31;
+  read(slow, peers);
+  for (int i = 0; i < 300; ++i) {
+    read(reading_of_load(0.5 + 0.0001 * i, 500), peers);
+  }
+  EXPECT_EQ(refusals(reading_of_load(0.1, 500), peers), 15);
 }
 
 TEST_F(Estimate, ALowCpuIsNotBelievedWhenTheServerIsBusyOtherwise) {

@@ -45,6 +45,7 @@ struct ModelServer {
   double capacity;       ///< Requests a second that fill it.
   double health = 1;     ///< Share of the capacity that is there.
   double stuck_at = -1;  ///< From 0: what its sensor says, whatever is.
+  double shows = 1;      ///< Share of its utilization that its sensor shows.
   bool sensor_alive = true;
   bool fails = false;  ///< Answers everything badly, at a tenth of the cost.
   bool there = true;
@@ -261,8 +262,9 @@ class FleetModel {
   void decide(ModelServer& server) {
     const double over = std::max(1.0, server.seconds_in_window);
     Reading reading = std::exchange(server.window, Reading{});
-    reading.utilization =
-        server.stuck_at >= 0 ? server.stuck_at : std::clamp(reading.utilization / over, 0.0, 1.0);
+    reading.utilization = server.stuck_at >= 0
+                              ? server.stuck_at
+                              : std::clamp(server.shows * reading.utilization / over, 0.0, 1.0);
     reading.successes_per_second /= over;
     reading.requests_per_second /= over;
     reading.failures_per_second /= over;

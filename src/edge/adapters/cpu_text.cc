@@ -154,8 +154,10 @@ std::optional<double> parse_cpu_max(std::string_view text) {
     return std::numeric_limits<double>::infinity();
   }
   const auto limit = whole_number<uint64_t>(quota);
-  return limit ? std::optional(static_cast<double>(*limit) / static_cast<double>(*period))
-               : std::nullopt;
+  if (!limit || *limit == 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(*limit) / static_cast<double>(*period);
 }
 
 std::optional<uint32_t> parse_cpu_list(std::string_view text) {

@@ -35,6 +35,7 @@ TEST(CpuMax, IsCoresOrNoLimit) {
   EXPECT_FALSE(parse_cpu_max("20000\n"));
   EXPECT_FALSE(parse_cpu_max("20000 0\n"));
   EXPECT_FALSE(parse_cpu_max("lots 100000\n"));
+  EXPECT_FALSE(parse_cpu_max("0 100000\n")) << "nothing to divide by";
 }
 
 TEST(CpuList, CountsSinglesAndRanges) {
