@@ -1,5 +1,6 @@
 // What lies behind a text must never count as a part of it, whatever it is.
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
