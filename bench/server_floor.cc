@@ -1,5 +1,5 @@
 // What one HTTP request costs our server in CPU, beside nginx answering the same bytes in the same
-// run: user and system time from /proc/<pid>/stat over one closed-loop load, taken in turns.
+// run: user and system time from /proc/<pid>/task over one closed-loop load, taken in turns.
 //
 //   server_floor [--smoke] [--requests N] [--connections N] [--rounds N]
 //
@@ -12,9 +12,9 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -44,19 +44,18 @@ struct Plan {
   bool smoke = false;
 };
 
-/// User and system time of a process so far, in clock ticks.
-uint64_t cpu_ticks(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) {
-    fields >> skipped;
+/// Time that a process's threads have run so far, user and system.
+uint64_t cpu_ns(pid_t pid) {
+  uint64_t total_ns = 0;
+  std::error_code gone;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream file(task.path() / "schedstat");
+    uint64_t ran_ns = 0;
+    file >> ran_ns;
+    total_ns += ran_ns;
   }
-  uint64_t user = 0;
-  uint64_t system = 0;
-  fields >> user >> system;
-  return user + system;
+  return total_ns;
 }
 
 /// Closed loop: each connection sends its next request when it has its answer.
@@ -201,14 +200,13 @@ std::unique_ptr<Child> start_nginx(const std::filesystem::path& folder, uint16_t
 
 /// CPU per request in microseconds; negative when requests failed.
 double measure(const Child& server, uint16_t port, const Plan& plan) {
-  const uint64_t before = cpu_ticks(server.pid());
+  const uint64_t before = cpu_ns(server.pid());
   const uint64_t good = Load(port, plan).run();
-  const uint64_t ticks = cpu_ticks(server.pid()) - before;
+  const uint64_t ran_ns = cpu_ns(server.pid()) - before;
   if (good != plan.requests) {
     return -1;
   }
-  return static_cast<double>(ticks) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK)) /
-         static_cast<double>(plan.requests);
+  return static_cast<double>(ran_ns) / 1e3 / static_cast<double>(plan.requests);
 }
 
 double median(std::vector<double> values) {

@@ -26,7 +26,7 @@
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
 #include "bidder_w1/cpu_time.h"
-#include "bidder_w2/w2_bidder.h"
+#include "bidder_w1/whole_bidder.h"
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 #include "openrtb/validate.h"
@@ -70,7 +70,7 @@ struct Totals {
 /// Whose requests they are, and what came of them.
 class Run {
  public:
-  Run(const Plan& plan, W2Bidder& bidder)
+  Run(const Plan& plan, WholeBidder& bidder)
       : bidder_(bidder), plan_(plan), seen_(bidder::generate::Users::honest().count() + 1) {}
 
   Totals all() {
@@ -181,7 +181,7 @@ class Run {
     due_.clear();
   }
 
-  W2Bidder& bidder_;
+  WholeBidder& bidder_;
   Plan plan_;
   workload::Corpus corpus_ = workload::Corpus::generate(workload::honest_bidder_settings(42));
   bidder::generate::Users people_ = bidder::generate::Users::honest();
@@ -216,7 +216,7 @@ double each(double sum, uint64_t count) {
 int run(const Plan& plan) {
   const auto rows =
       bidder::generate::honest_catalog({.campaigns = plan.campaigns, .today_s = kWednesdayNoonS});
-  W2Bidder bidder(rows, zones_of(rows), kWednesdayNoonS);
+  WholeBidder bidder(rows, zones_of(rows), kWednesdayNoonS);
   Run load(plan, bidder);
   const Totals totals = load.all();
   const auto money = bidder.money();

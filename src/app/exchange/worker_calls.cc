@@ -110,7 +110,6 @@ void Worker::free_call(uint32_t slot) {
   --call.target->calls_open;
   call.flight = nullptr;
   call.target = nullptr;
-  call.permit = resilience::Permit();
   call.tail = resilience::Tail();
   stats_.calls_open.subtract();
   free_calls_.push_back(slot);

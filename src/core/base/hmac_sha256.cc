@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "base/sha256_block.h"
@@ -17,6 +19,12 @@ constexpr size_t kBlock = kSha256Block;
 constexpr Sha256State kInitial{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
+/// A number whose bytes in memory are in the order of the standard.
+template <typename Number>
+Number big_endian(Number number) {
+  return std::endian::native == std::endian::big ? number : std::byteswap(number);
+}
+
 /// The digest of what `state` has seen (`seen` bytes, whole blocks) and `bytes`.
 Digest256 finish(Sha256State state, size_t seen, std::string_view bytes) {
   const uint64_t bits = (uint64_t{seen} + bytes.size()) * 8;
@@ -25,20 +33,18 @@ Digest256 finish(Sha256State state, size_t seen, std::string_view bytes) {
     bytes.remove_prefix(kBlock);
   }
   std::array<char, 2 * kBlock> tail{};
-  std::ranges::copy(bytes, tail.begin());
+  bytes.copy(tail.data(), bytes.size());
   tail[bytes.size()] = static_cast<char>(0x80);
   const size_t size = bytes.size() + 9 > kBlock ? 2 * kBlock : kBlock;
-  for (size_t i = 0; i < 8; ++i) {
-    tail[size - 1 - i] = static_cast<char>(bits >> (8 * i));
-  }
+  const uint64_t bits_as_sent = big_endian(bits);
+  std::memcpy(tail.data() + size - sizeof(bits_as_sent), &bits_as_sent, sizeof(bits_as_sent));
   for (size_t at = 0; at < size; at += kBlock) {
     compress(state, std::string_view(tail.data() + at, kBlock));
   }
-  Digest256 digest;
-  for (size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
+  for (uint32_t& word : state) {
+    word = big_endian(word);
   }
-  return digest;
+  return std::bit_cast<Digest256>(state);
 }
 
 std::string_view text_of(const Digest256& digest) {

@@ -14,6 +14,11 @@ struct Currency {
   [[nodiscard]] std::string_view view() const { return {code.data(), code.size()}; }
 
   auto operator<=>(const Currency&) const = default;
+
+  /// Byte by byte: of arrays the compiler would make a call, and every price is asked for its own.
+  constexpr bool operator==(const Currency& other) const {
+    return code[0] == other.code[0] && code[1] == other.code[1] && code[2] == other.code[2];
+  }
 };
 
 /// A price per thousand impressions, in millionths of a currency unit. It is not money: what one

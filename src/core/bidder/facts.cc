@@ -1,5 +1,7 @@
 #include "bidder/facts.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +16,31 @@ void RequestFacts::add_segment(std::string_view segment) {
     segment_numbers.push_back(number);
   } else if (!segment.empty()) {
     segment_texts.push_back(pool.add(segment));
+  }
+}
+
+void RequestFacts::add_segments(std::string_view lines) {
+  constexpr size_t kDigitsMost = 9;  // So many always fit.
+  while (!lines.empty()) {
+    uint32_t number = 0;
+    size_t digits = 0;
+    for (; digits < lines.size() && digits <= kDigitsMost; ++digits) {
+      const unsigned digit = static_cast<unsigned char>(lines[digits]) - unsigned{'0'};
+      if (digit > 9) {
+        break;
+      }
+      number = number * 10 + digit;
+    }
+    const bool ends = digits == lines.size() || lines[digits] == '\n';
+    const bool plain = digits > 0 && digits <= kDigitsMost && (lines[0] != '0' || digits == 1);
+    size_t length = digits;
+    if (ends && plain) {
+      segment_numbers.push_back(number);
+    } else {
+      length = std::min(lines.find('\n'), lines.size());
+      add_segment(lines.substr(0, length));
+    }
+    lines.remove_prefix(std::min(length + 1, lines.size()));
   }
 }
 

@@ -154,10 +154,21 @@ TEST(RequestFacts, places_found_by_address_fill_what_agrees) {
   EXPECT_EQ(other.facts.geo.region, "");
 }
 
-TEST(RequestFacts, blocked_categories_of_another_taxonomy_cannot_be_read) {
-  EXPECT_FALSE(Said(R"({"id":"r","bcat":["7"],"cattax":6})").facts.bcat_readable);
-  EXPECT_TRUE(Said(R"({"id":"r","bcat":[],"cattax":6})").facts.bcat_readable);
-  EXPECT_TRUE(Said(R"({"id":"r","bcat":["IAB7"],"cattax":1})").facts.bcat_readable);
+TEST(RequestFacts, blocked_categories_are_read_in_their_own_taxonomy) {
+  const auto readable = [](std::string_view members) {
+    return Said(R"({"id":"r")" + std::string(members) + "}").facts.bcat_readable;
+  };
+  EXPECT_TRUE(readable(R"(,"bcat":["7"],"cattax":6)"));
+  EXPECT_EQ(Said(R"({"id":"r","bcat":["7"],"cattax":6})").facts.cattax, 6);
+  EXPECT_TRUE(readable(R"(,"bcat":["IAB7"],"cattax":1)"));
+  EXPECT_TRUE(readable(R"(,"bcat":["iab7"],"cattax":null)"));
+  EXPECT_TRUE(readable(R"(,"bcat":["IAB99"])")) << "of ours, whatever it is";
+  EXPECT_TRUE(readable(R"(,"bcat":[],"cattax":0)")) << "blocks nothing";
+  // Codes of another taxonomy under the number of ours, and numbers that are none.
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7","483"])"));
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7"],"cattax":0)"));
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7"],"cattax":-1)"));
+  EXPECT_FALSE(readable(R"(,"bcat":["483",""],"cattax":7)"));
 }
 
 TEST(RequestFacts, imps_beyond_the_bound_are_dropped_and_counted) {
@@ -190,6 +201,24 @@ TEST(RequestFacts, lists_without_end_are_cut_and_cut_deals_match_nothing_that_re
   small.add(2).of(Dimension::kDeal).include = {"d1"};
   small.add(3);
   EXPECT_EQ(served(small.compile(), said.facts), Ids{3});
+}
+
+TEST(RequestFacts, segments_of_a_store_are_read_line_by_line_as_one_by_one) {
+  const std::vector<std::string> ids = {
+      "7",  "0",  "07", "4294967295",         "4294967296", "999999999", "1000000000",  "a",
+      "7a", "-7", "",   "s eg/ment:\xc3\xa9", "00",         "12 ",       "99999999999", "40"};
+  for (const std::string_view end : {"", "\n"}) {
+    std::string lines;
+    RequestFacts one_by_one;
+    for (const std::string& id : ids) {
+      lines += (lines.empty() ? "" : "\n") + id;
+      one_by_one.add_segment(id);
+    }
+    RequestFacts together;
+    together.add_segments(lines.append(end));
+    EXPECT_EQ(together.segment_numbers, one_by_one.segment_numbers);
+    EXPECT_EQ(together.segment_texts, one_by_one.segment_texts);
+  }
 }
 
 TEST(RequestFacts, nothing_of_one_request_is_left_in_the_next) {

@@ -27,15 +27,17 @@ bool is_unreserved(char c) {
 
 template <typename Stays>
 void append_percent_encoded(std::string& out, std::string_view text, Stays stays) {
-  for (const char c : text) {
-    if (stays(c)) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += "0123456789ABCDEF"[byte >> 4];
-      out += "0123456789ABCDEF"[byte & 0xf];
+  for (;;) {
+    const auto plain = static_cast<size_t>(std::ranges::find_if_not(text, stays) - text.begin());
+    out += text.substr(0, plain);  // Mostly all of it.
+    if (plain == text.size()) {
+      return;
     }
+    const auto byte = static_cast<unsigned char>(text[plain]);
+    out += '%';
+    out += "0123456789ABCDEF"[byte >> 4];
+    out += "0123456789ABCDEF"[byte & 0xf];
+    text.remove_prefix(plain + 1);
   }
 }
 

@@ -111,9 +111,10 @@ struct Targeting {
 struct Advertiser {
   int64_t id = 0;
   std::string name{};
-  std::string domain{};                   ///< adomain.
-  std::vector<std::string> categories{};  ///< IAB codes, for bcat.
-  std::string time_zone = "UTC";          ///< A name of the tz database.
+  std::string domain{};  ///< adomain.
+  /// For bcat: IAB codes, and "TAXONOMY:CODE" for other taxonomies ("7:483").
+  std::vector<std::string> categories{};
+  std::string time_zone = "UTC";  ///< A name of the tz database.
   Status status = Status::kActive;
 
   bool operator==(const Advertiser&) const = default;
@@ -163,14 +164,15 @@ struct Creative {
   uint16_t w = 0;  ///< 0: any, for audio and native.
   uint16_t h = 0;
   uint16_t duration_s = 0;  ///< Of video and audio.
-  std::string mime{};       ///< Of video and audio.
-  std::string markup{};     ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
-  std::string click_url{};
+  bool secure = true;       ///< Every address in it is https.
+  // What decides whether it fits comes first: few of them are shown, all are looked at.
+  std::string mime{};                  ///< Of video and audio.
   std::vector<uint16_t> attributes{};  ///< OpenRTB creative attributes, for battr.
   std::vector<uint16_t> apis{};        ///< Frameworks that the markup needs.
   std::vector<uint16_t> protocols{};   ///< Of VAST.
   std::string language{};              ///< ISO 639-1; empty: none.
-  bool secure = true;                  ///< Every address in it is https.
+  std::string markup{};  ///< Banner: HTML; video and audio: VAST; native: its JSON. With macros.
+  std::string click_url{};
 
   bool operator==(const Creative&) const = default;
 };

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "bidder/caps/table.h"
 #include "bidder/caps/user.h"
+#include "bidder/scoring/ab_split.h"
 
 namespace spillway::bidder {
 
@@ -37,8 +38,9 @@ inline constexpr size_t kNoticeErrcs = 4;
 
 /// What we said when we bid, and sign: whoever holds one notice of a bid can make no other of it.
 struct Claims {
-  uint64_t bid = 0;   ///< The key of its money and of its one effect.
-  bool test = false;  ///< Its notices have none.
+  uint64_t bid = 0;         ///< The key of its money and of its one effect.
+  bool test = false;        ///< Its notices have none.
+  Arm arm = Arm::kControl;  ///< Whose models scored it.
   int64_t campaign = 0;
   int64_t creative = 0;
   std::optional<caps::UserHash> user{};  ///< None: no id was used.
@@ -85,10 +87,15 @@ class NoticeSigner {
   /// `base`: an http or https address without a query.
   NoticeSigner(std::string base, const std::vector<Exchange>& exchanges);
 
-  /// Appends the address for the exchange of this index. Nothing in it needs escaping in JSON;
-  /// nothing is allocated but `out`'s own. Cost: about 2 us.
-  void append_url(std::string& out, size_t exchange, NoticeKind kind, std::string_view request,
-                  std::string_view imp, const Claims& claims) const;
+  /// Appends what the addresses of one bid have in common, for the exchange of this index.
+  void append_claims(std::string& out, size_t exchange, std::string_view request,
+                     std::string_view imp, const Claims& claims) const;
+
+  /// Appends an address; `claims` is what append_claims wrote for the same exchange. Nothing in it
+  /// needs escaping in JSON; nothing is allocated but `out`'s own. Cost: about seven blocks of
+  /// SHA-256 (base::HmacSha256).
+  void append_url(std::string& out, size_t exchange, NoticeKind kind,
+                  std::string_view claims) const;
 
   /// Reads what follows "/notice/": `kind` and the query. The signature is compared in constant
   /// time, before anything it covers is believed.

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hmac_sha256.h"
 #include "bidder/caps/user.h"
+#include "openrtb/signed_query.h"
 
 namespace spillway::bidder {
 namespace {
@@ -24,6 +26,7 @@ NoticeSigner signer() {
 Claims claims() {
   return {.bid = 0x1234,
           .test = false,
+          .arm = Arm::kTest,
           .campaign = 7,
           .creative = 70,
           .user = caps::hash_user("x", "u"),
@@ -42,8 +45,11 @@ std::string query_of(std::string url, std::string_view price) {
 }
 
 std::string url(const Claims& said, NoticeKind kind = NoticeKind::kWin, size_t exchange = 0) {
+  const NoticeSigner ours = signer();
+  std::string common;
+  ours.append_claims(common, exchange, "req|1:\xc3\xa9&", "imp 1", said);
   std::string out;
-  signer().append_url(out, exchange, kind, "req|1:\xc3\xa9&", "imp 1", said);
+  ours.append_url(out, exchange, kind, common);
   return out;
 }
 
@@ -60,6 +66,20 @@ TEST(Notice, IsReadAsItWasWritten) {
     EXPECT_EQ(notice->claims, claims());
     EXPECT_EQ(notice->price, base::Cpm{1'234'567});
   }
+}
+
+TEST(Notice, OfAnEarlierReleaseItIsOfTheControl) {
+  std::string query = query_of(url(claims()), "1");
+  const base::HmacSha256 hmac(std::string(32, 'a'));
+  query.erase(query.find("&g=1"), 4);
+  std::string text = "win?" + query.substr(0, query.find("&h="));
+  const std::string signed_text = text;
+  text += "&h=";
+  openrtb::append_signature(text, hmac, signed_text);
+  const auto notice = signer().read("win", std::string_view(text).substr(4), kNow);
+  ASSERT_TRUE(notice) << to_string(notice.error());
+  EXPECT_EQ(notice->claims.arm, Arm::kControl);
+  EXPECT_EQ(notice->claims.campaign, 7);
 }
 
 TEST(Notice, NeedsNoEscapingInJson) {
@@ -113,8 +133,10 @@ TEST(Notice, AnOldKeyVerifiesUntilItIsTakenAway) {
                             {{.name = "beta", .keys = {{"old", std::string(32, 'o')}}}});
   const NoticeSigner after("https://b.example",
                            {{.name = "beta", .keys = {{"new", std::string(32, 'n')}}}});
+  std::string common;
+  before.append_claims(common, 0, "r", "1", claims());
   std::string old;
-  before.append_url(old, 0, NoticeKind::kWin, "r", "1", claims());
+  before.append_url(old, 0, NoticeKind::kWin, common);
   EXPECT_TRUE(signer().read("win", query_of(old, "2"), kNow));
   EXPECT_EQ(after.read("win", query_of(old, "2"), kNow).error(), NoticeErrc::kBadSignature);
   EXPECT_TRUE(after.read("win", query_of(url(claims(), NoticeKind::kWin, 1), "2"), kNow));

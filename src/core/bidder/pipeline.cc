@@ -53,6 +53,7 @@ void Pipeline::begin(const World& world, const Start& start) {
   limits_.clear();
   known_.clear();
   limit_key_.clear();
+  allowed_.clear();
   keys_.clear();
   counts_.clear();
   counts_unread_ = false;
@@ -164,7 +165,7 @@ void Pipeline::on_segments(const caps::Segments& segments) {
       return;
     case caps::SegmentState::kKnown:
       facts_.segment_state = segments.ids.empty() ? SegmentState::kNone : SegmentState::kKnown;
-      segments.for_each([this](std::string_view id) { facts_.add_segment(id); });
+      facts_.add_segments(segments.ids);
       return;
   }
 }

@@ -8,11 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/money.h"
 #include "base/rates.h"
 #include "base/time.h"
+#include "bidder/caps/key_set.h"
 #include "bidder/caps/segments.h"
 #include "bidder/caps/table.h"
 #include "bidder/caps/user.h"
@@ -143,8 +145,9 @@ struct Contender {
 /// Whatever happens to a request, its money and its places under caps are given back unless a bid
 /// went out: the destructor, begin() and abandon() see to it.
 ///
-/// One thread. Reused: after warm-up nothing is allocated, but for consent strings and what is
-/// explained. Memory: the document's nodes, imps × contenders and the answer.
+/// One thread. Reused: after warm-up nothing is allocated, but for what is explained, what is wrong
+/// with a request, and consent strings in JSON escapes. Memory: the document's nodes, imps ×
+/// contenders and the answer.
 class Pipeline {
  public:
   enum class Next : uint8_t { kMore, kAsk, kDone };
@@ -186,6 +189,17 @@ class Pipeline {
   [[nodiscard]] const std::string& body() const { return body_; }
 
   [[nodiscard]] size_t bids() const { return chosen_.size(); }
+
+  /// The bids of the answer, valid as long as the request's body and until begin().
+  [[nodiscard]] std::span<const BidToWrite> sent() const {
+    return chosen_.empty() ? std::span<const BidToWrite>{} : to_write_;
+  }
+
+  /// Who asked.
+  [[nodiscard]] const ExchangeTerms& exchange() const { return world_.exchanges[start_.exchange]; }
+
+  /// The request's id; with sent().
+  [[nodiscard]] std::string_view request_id() const { return view_.id; }
 
   /// Whose models scored it.
   [[nodiscard]] Arm arm() const { return arm_; }
@@ -243,6 +257,7 @@ class Pipeline {
   void retrieve();
   void retrieve_imp(uint32_t imp);
   void score();
+  [[nodiscard]] base::Cpm reached(const CampaignTerms& terms) const;
   void weigh(Contender& contender, std::optional<double> probability);
   void keep_best();
 
@@ -250,8 +265,10 @@ class Pipeline {
   void cap(base::Instant now);
   void list_limits(Contender& contender);
   void capped();
+  void look_up_caps();
   void judge_caps(Contender& contender);
   [[nodiscard]] std::span<const caps::CapLimit> limits_of(const Contender& contender) const;
+  [[nodiscard]] std::span<const uint8_t> allowed_of(const Contender& contender) const;
   [[nodiscard]] std::span<const caps::CapCounts> known_of(const Contender& contender) const;
   void pace(base::Instant now);
   [[nodiscard]] BudgetTime budget_time(const Contender& contender, base::Instant now) const;
@@ -272,8 +289,7 @@ class Pipeline {
   void release_all();
 
   [[nodiscard]] const Campaign& campaign_of(const Contender& contender) const;
-
-  [[nodiscard]] const ExchangeTerms& exchange() const { return world_.exchanges[start_.exchange]; }
+  [[nodiscard]] const CampaignTerms& terms_of(const Contender& contender) const;
 
   PipelineStats& stats_;
   World world_;
@@ -312,12 +328,15 @@ class Pipeline {
 
   std::vector<Slot> slots_;
   std::vector<uint32_t> batch_;  ///< Contenders by their place in the batch.
+  /// Contenders of one imp: minus their worth, and which.
+  std::vector<std::pair<int64_t, uint32_t>> ranked_;
   MisfitCounts misfits_{};
 
   std::vector<caps::CapLimit> limits_;   ///< Of all contenders, one after the other,
   std::vector<caps::CapCounts> known_;   ///< and what is known of each.
-  std::vector<uint32_t> limit_key_;      ///< Their places in keys_.
-  std::vector<caps::CapKey> keys_;       ///< Each once.
+  std::vector<uint8_t> allowed_;         ///< Whether each has a place left.
+  std::vector<uint32_t> limit_key_;      ///< Their numbers in keys_.
+  caps::KeySet keys_;                    ///< Each once.
   std::vector<caps::CapCounts> counts_;  ///< Of keys_; fewer: could not be read.
   bool counts_unread_ = false;
   std::vector<caps::CapKey> given_back_;

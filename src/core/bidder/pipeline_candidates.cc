@@ -7,6 +7,7 @@
 
 #include "base/decimal.h"
 #include "base/money.h"
+#include "base/rates.h"
 #include "bidder/catalog.h"
 #include "bidder/creative_fit.h"
 #include "bidder/pipeline.h"
@@ -20,6 +21,13 @@ namespace spillway::bidder {
 namespace {
 
 constexpr base::Currency kCommon{};
+
+/// For order alone: without a rate it counts as it is.
+base::Cpm in_common(const base::Rates& rates, base::Cpm own, const base::Currency& currency) {
+  return currency == kCommon
+             ? own
+             : rates.convert(own, currency, kCommon, base::Rounding::kDown).value_or(own);
+}
 
 }  // namespace
 
@@ -63,7 +71,6 @@ void Pipeline::retrieve_imp(uint32_t imp) {
   }
   for (const auto& candidate : std::span(found_).first(count)) {
     auto& contender = contenders_.emplace_back();
-    contender = {};
     contender.candidate = candidate;
     contender.imp = imp;
   }
@@ -71,32 +78,28 @@ void Pipeline::retrieve_imp(uint32_t imp) {
 
 void Pipeline::score() {
   next_ = Step::kCap;
+  const auto& cascade = world_.models->of(arm_);
   auto& batch = world_.scratch->scores;
+  auto& rows = world_.scratch->rows;
   batch.clear();
   batch_.clear();
-  auto& rows = world_.scratch->rows;
   rows.begin(facts_, start_.unix_s);
-  uint32_t imp = UINT32_MAX;
   for (auto index = static_cast<uint32_t>(round_begin_); index < contenders_.size(); ++index) {
     auto& contender = contenders_[index];
-    const auto& item = world_.catalog->items()[contender.candidate.item];
-    const auto& terms = world_.terms[item.campaign];
-    const base::Cpm reached = expected_value(terms, 1).value_or(base::Cpm{});
-    FeatureRow* row = batch.add(
-        terms.goal, world_.rates->convert(reached, terms.currency, kCommon, base::Rounding::kDown)
-                        .value_or(reached));
-    if (row == nullptr) {
+    const auto& terms = terms_of(contender);
+    const base::Cpm most = cascade.two_stages() ? reached(terms) : base::Cpm{};
+    const bool reads_row = cascade.reads_rows(terms.goal);
+    FeatureRow* const row = reads_row ? batch.add(terms.goal, most) : nullptr;
+    if (reads_row ? row == nullptr : !batch.add_without_row(terms.goal, most)) {
       drop(contender, DropReason::kOutscored);
       continue;
     }
-    if (imp != contender.imp) {
-      imp = contender.imp;
-      rows.begin_imp(facts_.imps()[imp]);
-    }
-    rows.fill(*world_.catalog, contender.candidate, *row);
     batch_.push_back(index);
+    if (row != nullptr) {
+      rows.begin_imp(facts_.imps()[contender.imp]);
+      rows.fill(*world_.catalog, contender.candidate, *row);
+    }
   }
-  const auto& cascade = world_.models->of(arm_);
   cascade.score(batch);
   for (size_t i = 0; i < batch_.size(); ++i) {
     weigh(contenders_[batch_[i]], batch.probability(i));
@@ -104,8 +107,13 @@ void Pipeline::score() {
   keep_best();
 }
 
+// What a thousand impressions are worth if each reaches the goal.
+base::Cpm Pipeline::reached(const CampaignTerms& terms) const {
+  return in_common(*world_.rates, expected_value(terms, 1).value_or(base::Cpm{}), terms.currency);
+}
+
 void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
-  const auto& terms = world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
+  const auto& terms = terms_of(contender);
   if (!probability) {
     return drop(contender, DropReason::kOutscored);
   }
@@ -114,30 +122,27 @@ void Pipeline::weigh(Contender& contender, std::optional<double> probability) {
   if (!value) {
     return drop(contender, DropReason::kBadScore);
   }
-  contender.worth = world_.rates->convert(*value, terms.currency, kCommon, base::Rounding::kDown)
-                        .value_or(*value);
+  contender.worth = in_common(*world_.rates, *value, terms.currency);
 }
 
 // Of each imp the contenders that are worth most; equal ones keep the catalog's order.
 void Pipeline::keep_best() {
+  const size_t most = world_.settings->contenders;
   for (size_t begin = round_begin_; begin < contenders_.size();) {
     const uint32_t imp = contenders_[begin].imp;
-    order_.clear();
+    ranked_.clear();
     size_t end = begin;
     for (; end < contenders_.size() && contenders_[end].imp == imp; ++end) {
       if (contenders_[end].drop == DropReason::kNone) {
-        order_.push_back(static_cast<uint32_t>(end));
+        ranked_.emplace_back(-contenders_[end].worth.micros, static_cast<uint32_t>(end));
       }
     }
-    const size_t most = world_.settings->contenders;
-    if (order_.size() > most) {
-      std::ranges::nth_element(order_, order_.begin() + static_cast<ptrdiff_t>(most),
-                               [this](uint32_t a, uint32_t b) {
-                                 return contenders_[a].worth != contenders_[b].worth
-                                            ? contenders_[a].worth > contenders_[b].worth
-                                            : a < b;
-                               });
-      for (const uint32_t index : std::span(order_).subspan(most)) {
+    if (ranked_.size() > most) {
+      // Mostly they come as they should: retrieval gives the dearest first.
+      if (!std::ranges::is_sorted(ranked_)) {
+        std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<ptrdiff_t>(most));
+      }
+      for (const auto& [worth, index] : std::span(ranked_).subspan(most)) {
         drop(contenders_[index], DropReason::kOutscored);
       }
     }

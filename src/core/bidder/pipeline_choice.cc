@@ -29,6 +29,10 @@ const Campaign& Pipeline::campaign_of(const Contender& contender) const {
   return catalog.campaign_of(catalog.items()[contender.candidate.item]);
 }
 
+const CampaignTerms& Pipeline::terms_of(const Contender& contender) const {
+  return world_.terms[world_.catalog->items()[contender.candidate.item].campaign];
+}
+
 // All bids of an answer are in one currency: the first that the request takes and somebody can pay
 // in.
 void Pipeline::choose_currency() {
@@ -77,9 +81,8 @@ void Pipeline::price_one(Contender& contender) {
   if (!floor_known) {
     return drop(contender, DropReason::kNoFloor);
   }
-  const auto& item = world_.catalog->items()[contender.candidate.item];
-  const auto price = price_bid(world_.terms[item.campaign], contender.probability, sale,
-                               *world_.rates, world_.shading);
+  const auto price =
+      price_bid(terms_of(contender), contender.probability, sale, *world_.rates, world_.shading);
   if (price) {
     contender.price = *price;
     return;
@@ -218,6 +221,7 @@ void Pipeline::build(base::Instant now) {
        .currency = currency_,
        .seat = exchange().seat,
        .exchange = start_.exchange,
+       .cattax = facts_.cattax,
        .expires_in_s = std::chrono::floor<std::chrono::seconds>(settings.bid_lifetime).count(),
        .signer = world_.signer,
        .explain = explain_},
@@ -274,6 +278,7 @@ void Pipeline::list_bids() {
     bid.h = creative.h;
     bid.claims = {.bid = chosen.key,
                   .test = view_.test,
+                  .arm = arm_,
                   .campaign = catalog.campaign_of(item).id,
                   .creative = creative.id,
                   .user = chosen.holds_caps ? user_ : std::nullopt,

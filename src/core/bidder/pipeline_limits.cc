@@ -28,7 +28,7 @@ void Pipeline::cap(base::Instant now) {
     stats_.caps_asked.add();
     ask_ = {.what = Ask::What::kCounts,
             .user = *user_,
-            .keys = std::span(keys_).subspan(keys_asked_),
+            .keys = keys_.keys().subspan(keys_asked_),
             .until = std::min(deadline_, now + world_.settings->ask_timeout)};
     asking_ = true;
   }
@@ -44,17 +44,16 @@ void Pipeline::list_limits(Contender& contender) {
     return;  // nobody will be asked
   }
   for (const auto& limit : limits_of(contender)) {
-    const auto same = [&](const caps::CapKey& key) { return key.same_counter(limit.key); };
-    const auto found = std::ranges::find_if(keys_, same);
-    limit_key_.push_back(static_cast<uint32_t>(found - keys_.begin()));
-    if (found == keys_.end()) {
-      keys_.push_back(limit.key);
-    }
+    limit_key_.push_back(keys_.add(limit.key));
   }
 }
 
 std::span<const caps::CapLimit> Pipeline::limits_of(const Contender& contender) const {
   return std::span(limits_).subspan(contender.limits, contender.limit_count);
+}
+
+std::span<const uint8_t> Pipeline::allowed_of(const Contender& contender) const {
+  return std::span(allowed_).subspan(contender.limits, contender.limit_count);
 }
 
 // Empty where the table of this process is all there is, or all that could be read.
@@ -72,11 +71,26 @@ void Pipeline::capped() {
       known_.push_back(counts_[key]);
     }
   }
+  look_up_caps();
   for (auto& contender : std::span(contenders_).subspan(round_begin_)) {
     if (contender.drop == DropReason::kNone && contender.limit_count > 0) {
       judge_caps(contender);
     }
   }
+}
+
+// All limits of the round at once.
+void Pipeline::look_up_caps() {
+  const size_t from = allowed_.size();
+  allowed_.resize(limits_.size(), 1);
+  if (!user_) {
+    return;
+  }
+  const bool known = !counts_unread_ && known_.size() == limits_.size();
+  world_.caps->allow_each(*user_, std::span(limits_).subspan(from),
+                          known ? std::span<const caps::CapCounts>(known_).subspan(from)
+                                : std::span<const caps::CapCounts>{},
+                          start_.unix_s, std::span(allowed_).subspan(from));
 }
 
 void Pipeline::judge_caps(Contender& contender) {
@@ -90,7 +104,7 @@ void Pipeline::judge_caps(Contender& contender) {
       return drop(contender, DropReason::kNoUser);
     }
     contender.skipped = CapSkip::kNoUser;
-  } else if (!world_.caps->allows(*user_, limits, known_of(contender), start_.unix_s)) {
+  } else if (std::ranges::any_of(allowed_of(contender), [](uint8_t yes) { return yes == 0; })) {
     return drop(contender, DropReason::kCapped);
   } else if (counts_unread_) {
     if (strict) {

@@ -27,7 +27,7 @@ void Pipeline::validate() {
     error_ = openrtb::field_error(document_, walked.error());
     return end(NoBidReason::kInvalid);
   }
-  if (auto read = openrtb::read_request(document_, settings.request, view_); !read) {
+  if (auto read = openrtb::check_request(document_, settings.request, view_); !read) {
     error_ = std::move(read.error());
     return end(NoBidReason::kInvalid);
   }
@@ -45,10 +45,11 @@ void Pipeline::validate() {
 // Who paid for an ad is nothing that the catalog says: where it must be declared, we cannot bid.
 // Source: IAB DSA Transparency 1.0, dsarequired 2 and 3.
 bool Pipeline::demands_transparency() const {
-  const auto regs = document_.find(document_.root(), openrtb::Key::regs);
-  for (const auto place : {regs, document_.find(regs, openrtb::Key::ext)}) {
-    const auto dsa = document_.find(place, "dsa");
-    if (document_.integer(document_.find(dsa, "dsarequired")).value_or(0) >= 2) {
+  using openrtb::Key;
+  const auto regs = document_.find(document_.root(), Key::regs);
+  for (const auto place : {regs, document_.find(regs, Key::ext)}) {
+    const auto required = document_.path(place, Key::dsa, Key::dsarequired);
+    if (document_.integer(required).value_or(0) >= 2) {
       return true;
     }
   }
@@ -94,11 +95,11 @@ bool Pipeline::obey_privacy() {
   privacy_ = openrtb::consent::decide(
       signals, settings.privacy,
       {.name = {}, .gvl_id = settings.gvl_id, .legitimate_interest = settings.legitimate_interest});
+  if (privacy_.copy == PrivacyClass::kFull) {
+    return true;  // For no reason.
+  }
   for (size_t i = 0; i < stats_.privacy.size(); ++i) {
     stats_.privacy[i].add(privacy_.reasons.has(static_cast<PrivacyReason>(i)) ? 1 : 0);
-  }
-  if (privacy_.copy == PrivacyClass::kFull) {
-    return true;
   }
   facts_.clear_ids();
   facts_.clear_segments();

@@ -291,6 +291,18 @@ TEST(Pipeline, ShedAndSeatAndBadRequestsEndEarly) {
   EXPECT_EQ(pipeline.reason(), NoBidReason::kInvalid);
 }
 
+TEST(Pipeline, ExplainsTheRequestThatAsksForItAndNotTheNext) {
+  Rows rows;
+  rows.campaign(1, 4);
+  Market market(rows.rows());
+  Pipeline pipeline(market.stats);
+  market.run(pipeline, request(1, R"(,"ext":{"debug":true},"badv":["shop.example"])"));
+  EXPECT_NE(pipeline.body().find("explain"), std::string::npos);
+  market.run(pipeline, request(1, R"(,"badv":["shop.example"])"));
+  EXPECT_EQ(pipeline.reason(), NoBidReason::kNoCandidate);
+  EXPECT_EQ(pipeline.body(), "");
+}
+
 TEST(Pipeline, TheSameInputsGiveTheSameBytes) {
   Rows rows;
   for (int64_t id = 1; id <= 30; ++id) {

@@ -28,12 +28,18 @@ int64_t saturated(Wide value) { return static_cast<int64_t>(std::min<Wide>(value
 
 /// What is left of what the advertiser pays; rounded down. Requires amount >= 0.
 base::Cpm net_of(base::Cpm gross, uint32_t margin_ppm) {
+  if (margin_ppm == 0) {
+    return gross;
+  }
   const Wide left = Wide{static_cast<uint64_t>(gross.micros)} * (kWholePpm - margin_ppm);
   return {saturated(left / kWholePpm)};
 }
 
 /// The least that the advertiser pays so that `net` is left; nullopt when it does not fit.
 std::optional<base::Cpm> gross_of(base::Cpm net, uint32_t margin_ppm) {
+  if (margin_ppm == 0) {
+    return net;
+  }
   const Wide divisor = kWholePpm - margin_ppm;
   const Wide gross = (Wide{static_cast<uint64_t>(net.micros)} * kWholePpm + divisor - 1) / divisor;
   return gross > kMost ? std::nullopt : std::optional(base::Cpm{static_cast<int64_t>(gross)});

@@ -1,7 +1,9 @@
 #include "bidder/response.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <span>
@@ -9,6 +11,7 @@
 #include <string_view>
 
 #include "base/decimal.h"
+#include "bidder/canonical.h"
 #include "bidder/markup.h"
 #include "bidder/model.h"
 #include "bidder/notice.h"
@@ -64,12 +67,19 @@ void append_list(std::string& out, std::string_view name, const List& list, Appe
   out += ']';
 }
 
-void append_address(std::string& out, std::string_view name, NoticeKind kind,
-                    const AnswerToWrite& answer, const BidToWrite& bid) {
-  append_key(out, name);
-  out += '"';
-  answer.signer->append_url(out, answer.exchange, kind, answer.request, bid.imp, bid.claims);
-  out += '"';
+void append_addresses(std::string& out, const AnswerToWrite& answer, const BidToWrite& bid,
+                      std::string& claims) {
+  claims.clear();
+  answer.signer->append_claims(claims, answer.exchange, answer.request, bid.imp, bid.claims);
+  const auto append = [&](std::string_view name, NoticeKind kind) {
+    append_key(out, name);
+    out += '"';
+    answer.signer->append_url(out, answer.exchange, kind, claims);
+    out += '"';
+  };
+  append("nurl", NoticeKind::kWin);
+  append("burl", NoticeKind::kBilling);
+  append("lurl", NoticeKind::kLoss);
 }
 
 int mtype(Media media) {
@@ -86,13 +96,40 @@ int mtype(Media media) {
   return 1;
 }
 
-void append_advertiser(std::string& out, const Advertiser& advertiser) {
+// Categories of the request's taxonomy, or, without any, those of the one that goes without saying.
+void append_categories(std::string& out, const Advertiser& advertiser, int64_t cattax) {
+  const auto is_in = [](const std::string& category, int64_t taxonomy) {
+    return taxonomy_of(category) == taxonomy;
+  };
+  const bool has_some = std::ranges::any_of(
+      advertiser.categories, [&](const std::string& category) { return is_in(category, cattax); });
+  const int64_t said = has_some ? cattax : 1;
+  bool first = true;
+  for (const std::string& category : advertiser.categories) {
+    if (is_in(category, said)) {
+      if (first) {
+        append_key(out, "cat");
+      }
+      out += first ? '[' : ',';
+      first = false;
+      const size_t code = said == 1 ? 0 : category.find(':') + 1;
+      openrtb::append_json_string(out, std::string_view(category).substr(code));
+    }
+  }
+  if (!first) {
+    out += ']';
+  }
+  if (!first && said != 1) {
+    append_member(out, "cattax", said);
+  }
+}
+
+void append_advertiser(std::string& out, const Advertiser& advertiser, int64_t cattax) {
   append_key(out, "adomain");
   out += '[';
   openrtb::append_json_string(out, advertiser.domain);
   out += ']';
-  append_list(out, "cat", advertiser.categories,
-              [&](const std::string& code) { openrtb::append_json_string(out, code); });
+  append_categories(out, advertiser, cattax);
 }
 
 void append_creative(std::string& out, const Creative& creative) {
@@ -127,7 +164,7 @@ void append_bid(std::string& out, const AnswerToWrite& answer, const BidToWrite&
       memory.markup, creative,
       {.campaign = bid.claims.campaign, .line_item = bid.line_item, .bid_id = memory.bid_id});
   append_text(out, "adm", memory.markup);
-  append_advertiser(out, *bid.advertiser);
+  append_advertiser(out, *bid.advertiser, answer.cattax);
   append_id(out, "cid", bid.claims.campaign);
   append_id(out, "crid", creative.id);
   append_creative(out, creative);
@@ -142,9 +179,7 @@ void append_bid(std::string& out, const AnswerToWrite& answer, const BidToWrite&
     append_member(out, "exp", answer.expires_in_s);
   }
   if (answer.signer != nullptr) {
-    append_address(out, "nurl", NoticeKind::kWin, answer, bid);
-    append_address(out, "burl", NoticeKind::kBilling, answer, bid);
-    append_address(out, "lurl", NoticeKind::kLoss, answer, bid);
+    append_addresses(out, answer, bid, memory.claims);
   }
   out += '}';
 }

@@ -31,6 +31,7 @@ struct AnswerToWrite {
   base::Currency currency;
   std::string_view seat{};
   size_t exchange = 0;  ///< Index of the signer's.
+  int64_t cattax = 1;   ///< The request's: categories are said in it where the advertiser has some.
   int64_t expires_in_s = 0;
   const NoticeSigner* signer = nullptr;  ///< Null: bids name no addresses.
   std::string_view explain{};            ///< JSON for ext.explain; empty: none.
@@ -40,12 +41,13 @@ struct AnswerToWrite {
 struct WriterMemory {
   std::string markup;
   std::string bid_id;
+  std::string claims;
 };
 
 /// Appends a bid response of OpenRTB 2.6: one seatbid, each bid with id, impid, price, adm (see
 /// append_markup), adomain, cat, attr, crid, cid, w, h, dealid, mtype, dur, protocol, apis,
 /// language, exp and signed nurl, burl, lurl. Requires at least one bid. Nothing is allocated but
-/// what the strings grow. Cost: linear in the markup, and about 2 us for each of the addresses.
+/// what the strings grow. Cost: linear in the markup, and one signature for each of the addresses.
 void append_answer(std::string& out, const AnswerToWrite& answer, std::span<const BidToWrite> bids,
                    WriterMemory& memory);
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,12 +48,15 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   version_ = catalog.version();
   facts_ = &facts;
   seat_ = seat;
+  id_hash_ = base::hash64(facts.id);
   imp_ = nullptr;
   if (!same) {
     active_.resize(catalog.index().words());
     request_bits_.resize(catalog.index().words());
     block_bits_.resize(TargetingIndex::kBlockWords);
+    fits_.resize(kChoice);
     blocked_.assign(catalog.advertisers().size(), 0);
+    allowed_.assign(catalog.advertisers().size(), 0);
     verdicts_.resize(catalog.advertisers().size());
     request_number_ = 0;
   }
@@ -61,9 +65,11 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   }
   if (++request_number_ == 0) {
     std::ranges::fill(blocked_, 0);
+    std::ranges::fill(allowed_, 0);
     request_number_ = 1;
   }
   block_advertisers();
+  allow_categories();
   request_plan_.clear(catalog.index());
   request_plan_.add_request(facts);
   request_blocks_ = 0;
@@ -235,7 +241,12 @@ void Retrieval::block(std::span<const uint32_t> advertisers, Misfit reason) {
 
 void Retrieval::block_advertisers() {
   const AdvertiserBlocks& blocks = catalog_->blocks();
-  for (const std::string_view category : facts_->bcat) {
+  blocks_foreign_ = facts_->cattax != 1 && !facts_->bcat.empty();
+  if (blocks_foreign_) {
+    block_foreign_categories();
+  }
+  for (size_t i = 0; i < facts_->bcat.size() && !blocks_foreign_; ++i) {
+    const std::string_view category = facts_->bcat[i];
     block(blocks.within_category(category), Misfit::kCategory);
     for (std::string_view at = parent_category(category); !at.empty(); at = parent_category(at)) {
       block(blocks.in_category(at), Misfit::kCategory);
@@ -246,8 +257,37 @@ void Retrieval::block_advertisers() {
   }
 }
 
+void Retrieval::block_foreign_categories() {
+  filed_ = catalog_->blocks().filed_in(facts_->cattax);
+  for (const std::string_view category : facts_->bcat) {
+    block(catalog_->blocks().in_category(foreign(category)), Misfit::kCategory);
+  }
+}
+
+// As advertisers have it.
+std::string_view Retrieval::foreign(std::string_view category) {
+  category_ = std::to_string(facts_->cattax);
+  category_ += ':';
+  category_ += category;
+  return category_;
+}
+
+void Retrieval::allow_categories() {
+  const AdvertiserBlocks& blocks = catalog_->blocks();
+  for (const std::string_view category : facts_->acat) {
+    const auto members = facts_->cattax == 1 ? blocks.within_category(category)
+                                             : blocks.in_category(foreign(category));
+    for (const uint32_t advertiser : members) {
+      allowed_[advertiser] = request_number_;
+    }
+  }
+}
+
 Misfit Retrieval::judge(uint32_t advertiser) const {
-  if (!facts_->bcat_readable) {
+  const bool can_be_told =
+      facts_->bcat_readable && (!blocks_foreign_ || (!filed_.empty() && filed_[advertiser] != 0));
+  const bool is_allowed = facts_->acat.empty() || allowed_[advertiser] == request_number_;
+  if (!can_be_told || !is_allowed) {
     return Misfit::kCategory;
   }
   return blocked_[advertiser] == request_number_ ? verdicts_[advertiser] : Misfit::kNone;
@@ -262,11 +302,13 @@ size_t Retrieval::fitting(uint32_t item, std::span<uint32_t> out, Misfit& reason
   reason = Misfit::kOffer;
   size_t count = 0;
   for (uint32_t i = 0; i < row.creatives && count < out.size(); ++i) {
-    const uint32_t creative = row.creative + i;
-    const Misfit misfit =
-        creative_fit(*catalog_, item, catalog_->creatives()[creative], *facts_, *imp_);
+    const Creative& creative = catalog_->creatives()[row.creative + i];
+    // Most of those that do not fit are of a medium that is not asked for: found without a call.
+    const Misfit misfit = imp_->of(creative.media).offered
+                              ? creative_fit(*catalog_, item, creative, *facts_, *imp_)
+                              : Misfit::kMedia;
     if (misfit == Misfit::kNone) {
-      out[count++] = creative;
+      out[count++] = row.creative + i;
     } else {
       reason = misfit;
     }
@@ -298,15 +340,14 @@ std::optional<Candidate> Retrieval::consider(uint32_t item) {
     }
     out.deal = *deal;
   }
-  std::array<uint32_t, kChoice> creatives{};
   Misfit reason = Misfit::kNone;
-  const size_t count = fitting(item, creatives, reason);
+  const size_t count = fitting(item, fits_, reason);
   if (count == 0) {
     ++dropped_[static_cast<size_t>(reason)];
     return std::nullopt;
   }
-  const size_t turn = count == 1 ? 0 : base::hash64(facts_->id, item) % count;
-  out.creative = creatives[turn];
+  const size_t turn = count == 1 ? 0 : base::combine64(id_hash_, item) % count;
+  out.creative = fits_[turn];
   return out;
 }
 

@@ -117,6 +117,13 @@ void Outgoing::remove_other_imps(Variant& variant) const {
   }
 }
 
+/// Most requests have none, and then there is no edit to weigh.
+void Outgoing::remove_prebid(openrtb::NodeId ext, const openrtb::Path& path) {
+  if (document_->is(ext, openrtb::Kind::kObject) && document_->node(ext).may_have(Key::prebid)) {
+    changes_.remove(path);
+  }
+}
+
 /// A floor that is the caller's own stays byte for byte.
 void Outgoing::edit_floor(const DspEdits& dsp, const openrtb::Imp& imp) {
   const Floor own{.price = imp.floor, .currency = imp.floor_currency};
@@ -147,7 +154,7 @@ void Outgoing::edit_imps(Variant& variant) {
     if (imp.secure && document_->find(imp.node, Key::secure) == openrtb::kAbsent) {
       changes_.set({Key::secure}, "1");
     }
-    changes_.remove({Key::ext, Key::prebid});
+    remove_prebid(document_->find(imp.node, Key::ext), {Key::ext, Key::prebid});
     openrtb::place_moved_imp(*document_, imp.node, variant.key.version, changes_);
     changes_.apply(*document_, imp.node, variant.edits);
   }
@@ -193,8 +200,9 @@ void Outgoing::edit_request(Variant& variant) {
     changes_.add(edit);
   }
   edit_source(dsp);
-  changes_.remove({Key::ext, Key::prebid});
-  changes_.remove({Key::user, Key::ext, Key::prebid});
+  const openrtb::NodeId root = document_->root();
+  remove_prebid(document_->find(root, Key::ext), {Key::ext, Key::prebid});
+  remove_prebid(document_->path(root, Key::user, Key::ext), {Key::user, Key::ext, Key::prebid});
   withhold(dsp.copy, changes_);
   for (const openrtb::PathEdit& edit : dsp.privacy) {
     changes_.add(edit);

@@ -94,6 +94,7 @@ class Outgoing {
   static std::span<const std::string_view> again(Variant& variant);
   void remove_other_imps(Variant& variant) const;
   void edit_imps(Variant& variant);
+  void remove_prebid(openrtb::NodeId ext, const openrtb::Path& path);
   void edit_floor(const DspEdits& dsp, const openrtb::Imp& imp);
   void edit_request(Variant& variant);
   void edit_source(const DspEdits& dsp);

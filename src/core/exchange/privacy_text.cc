@@ -17,22 +17,48 @@ namespace {
 
 using Groups = std::array<uint16_t, 8>;
 
-/// Three octets and the last as zero; nullopt when it is no dotted address.
+/// The four octets; nullopt when it is no dotted address.
 std::optional<std::array<uint8_t, 4>> parse_ipv4(std::string_view text) {
   std::array<uint8_t, 4> octets{};
-  for (size_t i = 0; i < octets.size(); ++i) {
-    const size_t end = i + 1 < octets.size() ? text.find('.') : text.size();
-    if (end == std::string_view::npos || end == 0 || end > 3) {
+  size_t octet = 0;
+  unsigned value = 0;
+  size_t digits = 0;
+  for (const char c : text) {
+    if (c == '.') {
+      if (digits == 0 || octet + 1 == octets.size()) {
+        return std::nullopt;
+      }
+      octets.at(octet++) = static_cast<uint8_t>(value);
+      value = 0;
+      digits = 0;
+      continue;
+    }
+    if (c < '0' || c > '9' || ++digits > 3) {
       return std::nullopt;
     }
-    const std::string_view octet = text.substr(0, end);
-    const auto [stop, error] = std::from_chars(octet.begin(), octet.end(), octets.at(i));
-    if (error != std::errc{} || stop != octet.end()) {
+    value = value * 10 + static_cast<unsigned>(c - '0');
+    if (value > 255) {
       return std::nullopt;
     }
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
+  if (digits == 0 || octet + 1 != octets.size()) {
+    return std::nullopt;
+  }
+  octets.at(octet) = static_cast<uint8_t>(value);
   return octets;
+}
+
+/// Whether an address that parsed is spelt as we would spell it: no octet begins with a needless
+/// zero.
+bool is_plain_ipv4(std::string_view text) {
+  bool begins = true;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (begins && text[i] == '0' && text[i + 1] != '.') {
+      return false;
+    }
+    begins = text[i] == '.';
+  }
+  return true;
 }
 
 /// Groups of one side of a "::"; false when it is no list of groups or does not fit.
@@ -104,8 +130,11 @@ std::string text_of_ipv4(unsigned first, unsigned second, unsigned third) {
 std::optional<std::string> truncated_ip(std::string_view text) {
   if (!text.contains(':')) {
     const auto octets = parse_ipv4(text);
-    return octets ? std::optional(text_of_ipv4((*octets)[0], (*octets)[1], (*octets)[2]))
-                  : std::nullopt;
+    if (!octets) {
+      return std::nullopt;
+    }
+    return is_plain_ipv4(text) ? std::string(text.substr(0, text.rfind('.') + 1)) + '0'
+                               : text_of_ipv4((*octets)[0], (*octets)[1], (*octets)[2]);
   }
   const std::optional<Groups> groups = parse_ipv6(text);
   if (!groups) {

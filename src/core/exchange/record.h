@@ -56,6 +56,9 @@ struct Record {
 
   /// Forgets all but memory.
   void clear();
+
+ private:
+  void forget_auction();  ///< All that does not come with the start.
 };
 
 enum class RecordErrc : uint8_t {

@@ -161,7 +161,7 @@ void ResponseWriter::append_bid(std::string& out, const Conclusion& end, const L
     out += '"';
     out += raw_key(document, member);
     out += "\":";
-    if (key == Key::adm && document.is(member, Kind::kString)) {
+    if (key == Key::adm && document.raw_string(member).contains("${")) {
       out += '"';
       openrtb::append_expanded_json(out, document.raw_string(member), macros_.of_winner(end, bid),
                                     openrtb::MacroContext::kMarkup);

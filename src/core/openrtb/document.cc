@@ -43,6 +43,11 @@ NodeId Document::find(NodeId object, Key key) const {
   return kAbsent;
 }
 
+bool Document::is_named(NodeId id, std::string_view name) const {
+  const std::string_view raw = text_.substr(nodes_[id].key_begin, nodes_[id].key_length);
+  return raw == name || (raw.contains('\\') && this->name(id) == name);
+}
+
 NodeId Document::member(NodeId object, std::string_view key) const {
   if (!is(object, Kind::kObject)) {
     return kAbsent;
@@ -52,7 +57,7 @@ NodeId Document::member(NodeId object, std::string_view key) const {
     return kAbsent;
   }
   for (NodeId at = object + 1; at != kAbsent; at = nodes_[at].next) {
-    if (nodes_[at].key == known && (known != Key::kOther || name(at) == key)) {
+    if (nodes_[at].key == known && (known != Key::kOther || is_named(at, key))) {
       return at;
     }
   }

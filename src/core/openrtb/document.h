@@ -190,6 +190,9 @@ class Document {
   struct Walker;
   struct Scratch;
 
+  /// Whether a member's decoded name is `name`.
+  [[nodiscard]] bool is_named(NodeId id, std::string_view name) const;
+
   [[nodiscard]] std::string_view between(uint32_t begin, uint32_t end) const {
     return {text_.data() + begin, end - begin};
   }

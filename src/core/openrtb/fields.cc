@@ -63,7 +63,7 @@ constexpr Rules kRules = [] {
 }();
 
 /// Members whose names are too long for the table of keys: strings, all of them.
-bool is_long_string(In in, std::string_view name) {
+bool is_name_of_long_string(In in, std::string_view name) {
   return (in == In::kImp && name == "displaymanagerver") ||
          ((in == In::kSite || in == In::kApp) && name == "inventorypartnerdomain");
 }
@@ -82,7 +82,7 @@ class Checker {
         return false;
       }
       if (node.key == Key::kOther && node.key_length > kLongestKey && node.kind != Kind::kNull &&
-          node.kind != Kind::kString && is_long_string(in, document_.name(at))) {
+          node.kind != Kind::kString && is_long_string(in, at)) {
         return fail(at, "must be a string");
       }
     }
@@ -92,6 +92,14 @@ class Checker {
   [[nodiscard]] const Fault& fault() const { return fault_; }
 
  private:
+  [[nodiscard]] bool is_long_string(In in, NodeId id) const {
+    const Node& node = document_.node(id);
+    const std::string_view raw = document_.text().substr(node.key_begin, node.key_length);
+    const bool escaped = raw.contains('\\');
+    return escaped ? is_name_of_long_string(in, document_.name(id))
+                   : is_name_of_long_string(in, raw);
+  }
+
   bool fail(NodeId id, std::string_view what) {
     fault_ = {.node = id, .what = what};
     return false;

@@ -20,8 +20,8 @@ namespace {
 
 class ImpReader {
  public:
-  ImpReader(const Document& document, NodeId imp, const RequestPolicy& policy, Imp& out)
-      : document_(document), imp_(imp), policy_(policy), out_(out) {}
+  ImpReader(const Document& document, NodeId imp, const RequestPolicy& policy, Keep keep, Imp& out)
+      : document_(document), imp_(imp), policy_(policy), keep_(keep), out_(out) {}
 
   std::optional<FieldError> read();
 
@@ -59,6 +59,7 @@ class ImpReader {
   const Document& document_;
   NodeId imp_;
   const RequestPolicy& policy_;
+  Keep keep_;
   Imp& out_;
 };
 
@@ -226,8 +227,10 @@ std::optional<FieldError> ImpReader::native(NodeId native) {
 }
 
 std::optional<FieldError> ImpReader::deals(NodeId deals) {
+  Deal checked;
   for (const NodeId deal : document_.children(deals)) {
-    if (auto problem = this->deal(deal, out_.deals.emplace_back())) {
+    Deal& out = keep_ == Keep::kAll ? out_.deals.emplace_back() : checked;
+    if (auto problem = this->deal(deal, out)) {
       return problem;
     }
   }
@@ -235,8 +238,8 @@ std::optional<FieldError> ImpReader::deals(NodeId deals) {
 }
 
 std::optional<FieldError> ImpReader::deal(NodeId deal, Deal& out) const {
-  document_.append_string(document_.find(deal, Key::id), out.id);
-  if (out.id.empty()) {
+  const NodeId id = document_.find(deal, Key::id);
+  if (document_.raw_string(id).empty()) {
     return FieldError{.path = document_.path_of(deal) + ".id", .what = "must be there"};
   }
   const NodeId floor = document_.find(deal, Key::bidfloor);
@@ -245,6 +248,10 @@ std::optional<FieldError> ImpReader::deal(NodeId deal, Deal& out) const {
                            out.floor, out.floor_currency)) {
     return problem;
   }
+  if (keep_ == Keep::kHead) {
+    return std::nullopt;
+  }
+  document_.append_string(id, out.id);
   const int32_t at = number(deal, Key::at);
   out.at = at >= 1 && at <= 3 ? at : 0;
   for (const NodeId seat : document_.children(document_.find(deal, Key::wseat))) {
@@ -265,8 +272,8 @@ std::optional<FieldError> ImpReader::deal(NodeId deal, Deal& out) const {
 }  // namespace
 
 std::optional<FieldError> read_imp(const Document& document, NodeId imp,
-                                   const RequestPolicy& policy, Imp& out) {
-  return ImpReader(document, imp, policy, out).read();
+                                   const RequestPolicy& policy, Keep keep, Imp& out) {
+  return ImpReader(document, imp, policy, keep, out).read();
 }
 
 }  // namespace spillway::openrtb

@@ -1,14 +1,18 @@
 #include "openrtb/json_text.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include <emmintrin.h>
 
 #include "openrtb/document.h"
 
@@ -56,10 +60,44 @@ void append_utf8(std::string& out, uint32_t code) {
   }
 }
 
+/// Bytes at the front of `text` that stand in a JSON string as they are. Reads nothing behind it.
+size_t plain_bytes(std::string_view text) {
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i slash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1f);
+  constexpr size_t kStep = sizeof(__m128i);
+  size_t i = 0;
+  for (; i + kStep <= text.size(); i += kStep) {
+    __m128i bytes;
+    std::memcpy(&bytes, text.data() + i, kStep);
+    const __m128i hits =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
+                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
+      return i + static_cast<size_t>(std::countr_zero(mask));
+    }
+  }
+  const auto is_plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+  };
+  while (i < text.size() && is_plain(text[i])) {
+    ++i;
+  }
+  return i;
+}
+
 constexpr std::string_view kEscapeLetters = "\"\\/bfnrt";
 constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 
 }  // namespace
+
+constexpr SpecialBytes kSpecialBytes = [] {
+  SpecialBytes bytes{};
+  bytes.quote.fill('"');
+  bytes.slash.fill('\\');
+  bytes.control.fill('\x1f');
+  return bytes;
+}();
 
 const char* skip_escape(const char* at) {
   switch (at[1]) {
@@ -217,25 +255,22 @@ void append_unescaped(std::string& out, std::string_view raw) {
 void append_json_string(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
-  size_t done = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0x20 && byte != '"' && byte != '\\') {
-      continue;
-    }
-    out.append(text.substr(done, i - done));
-    done = i + 1;
+  for (size_t plain = plain_bytes(text); plain < text.size(); plain = plain_bytes(text)) {
+    out.append(text.substr(0, plain));
+    const char special = text[plain];
+    text.remove_prefix(plain + 1);
     out += '\\';
-    const size_t letter = kEscapeValues.find(text[i]);
+    const size_t letter = kEscapeValues.find(special);
     if (letter != std::string_view::npos) {
       out += kEscapeLetters[letter];
     } else {
+      const auto byte = static_cast<unsigned char>(special);
       out += "u00";
       out += kHex[byte >> 4];
       out += kHex[byte & 0xf];
     }
   }
-  out.append(text.substr(done));
+  out.append(text);
   out += '"';
 }
 

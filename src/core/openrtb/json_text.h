@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -20,13 +21,24 @@ void append_unescaped(std::string& out, std::string_view raw);
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// What find_special compares with. In memory: the compiler would rather make each of them anew for
+/// every string, which costs as much as the search.
+struct alignas(16) SpecialBytes {
+  std::array<char, 16> quote, slash, control;
+};
+
+extern const SpecialBytes kSpecialBytes;
+
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
 /// at or past `end` when there is none. Reads 16 bytes at least, and up to 15 past `end`. Most
 /// strings of OpenRTB are shorter than one such step.
 [[nodiscard]] inline const char* find_special(const char* at, const char* end) {
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i slash = _mm_set1_epi8('\\');
-  const __m128i control = _mm_set1_epi8(0x1f);
+  const auto load = [](const std::array<char, 16>& from) {
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(from.data()));
+  };
+  const __m128i quote = load(kSpecialBytes.quote);
+  const __m128i slash = load(kSpecialBytes.slash);
+  const __m128i control = load(kSpecialBytes.control);
   do {
     __m128i bytes;
     std::memcpy(&bytes, at, sizeof(bytes));
@@ -45,6 +57,14 @@ void append_unescaped(std::string& out, std::string_view raw);
 /// Behind the escape that starts at `at` (a backslash); nullptr when it is none, or a surrogate
 /// without its other half. Reads up to 12 bytes past `at`.
 [[nodiscard]] const char* skip_escape(const char* at);
+
+/// First byte from `at` on that is no white space; not beyond `end`.
+[[nodiscard]] inline const char* skip_space(const char* at, const char* end) {
+  while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    ++at;
+  }
+  return at;
+}
 
 /// Behind the closing quote, from an escape or what may not stand in a string on; nullptr when
 /// there is none before `end`.

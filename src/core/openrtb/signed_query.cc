@@ -1,5 +1,6 @@
 #include "openrtb/signed_query.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -41,15 +42,18 @@ Tag tag_of(const base::HmacSha256& hmac, std::string_view text) {
 }  // namespace
 
 void append_signable(std::string& out, std::string_view text, size_t most_bytes) {
-  for (const char c : text.substr(0, most_bytes)) {
-    if (is_plain(c)) {
-      out += c;
-      continue;
+  text = text.substr(0, most_bytes);
+  for (;;) {
+    const auto plain = static_cast<size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out += text.substr(0, plain);  // Mostly all of it.
+    if (plain == text.size()) {
+      return;
     }
-    const auto byte = static_cast<unsigned char>(c);
+    const auto byte = static_cast<unsigned char>(text[plain]);
     out += kEscape;
     out += kDigits[byte >> 4];
     out += kDigits[byte & 0xf];
+    text.remove_prefix(plain + 1);
   }
 }
 
@@ -84,9 +88,11 @@ std::optional<std::string_view> take_field(std::string_view& query, std::string_
 }
 
 void append_hex(std::string& out, uint64_t value) {
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    out += kDigits[(value >> shift) & 0xf];
+  std::array<char, 16> digits{};
+  for (size_t i = 0; i < digits.size(); ++i) {
+    digits[i] = kDigits[(value >> (60 - 4 * i)) & 0xf];
   }
+  out.append(digits.data(), digits.size());
 }
 
 void append_signature(std::string& out, const base::HmacSha256& hmac, std::string_view text) {

@@ -37,8 +37,8 @@ void fold(std::string& text, char from, char offset) {
 
 class RequestReader {
  public:
-  RequestReader(const Document& document, const RequestPolicy& policy, RequestView& out)
-      : document_(document), policy_(policy), out_(out), root_(document.root()) {}
+  RequestReader(const Document& document, const RequestPolicy& policy, Keep keep, RequestView& out)
+      : document_(document), policy_(policy), keep_(keep), out_(out), root_(document.root()) {}
 
   Error read() {
     if (const auto fault = find_fault(document_)) {
@@ -56,7 +56,11 @@ class RequestReader {
         return problem;
       }
     }
-    flags_and_lists();
+    flags();
+    if (keep_ == Keep::kAll) {
+      lists();
+      country();
+    }
     return std::nullopt;
   }
 
@@ -72,12 +76,14 @@ class RequestReader {
   Error imps();
   Error distinct_imp_ids(const std::vector<std::string>& dropped);
   [[nodiscard]] FieldError repeated_imp_id(std::string_view id) const;
-  void flags_and_lists();
+  void flags();
+  void lists();
   void strings(Key key, std::vector<std::string>& to);
   void country();
 
   const Document& document_;
   const RequestPolicy& policy_;
+  Keep keep_;
   RequestView& out_;
   NodeId root_;
 };
@@ -127,7 +133,7 @@ Error RequestReader::currencies() {
     }
     out_.currencies.emplace_back();
   }
-  if (unknown) {
+  if (unknown && keep_ == Keep::kAll) {
     out_.warnings.emplace_back("cur: unknown currencies are ignored");
   }
   return std::nullopt;
@@ -188,7 +194,7 @@ Error RequestReader::imps() {
     } else if (kept) {
       out_.imps.emplace_back();
     }
-    if (Error problem = read_imp(document_, id, policy_, kept ? out_.imps.back() : beyond)) {
+    if (Error problem = read_imp(document_, id, policy_, keep_, kept ? out_.imps.back() : beyond)) {
       return problem;
     }
     if (!kept) {
@@ -246,14 +252,18 @@ void RequestReader::strings(Key key, std::vector<std::string>& to) {
   to.resize(count);
 }
 
-void RequestReader::flags_and_lists() {
+void RequestReader::flags() {
   out_.test = document_.integer(document_.find(root_, Key::test)) == 1;
+  out_.debug = false;
   const NodeId ext = document_.find(root_, Key::ext);
   for (const NodeId place : {ext, document_.find(ext, Key::prebid)}) {
     const NodeId debug = document_.find(place, Key::debug);
     out_.debug = out_.debug || document_.is(debug, Kind::kTrue) || document_.integer(debug) == 1;
   }
   out_.cattax = document_.integer(document_.find(root_, Key::cattax)).value_or(1);
+}
+
+void RequestReader::lists() {
   strings(Key::badv, out_.badv);
   for (std::string& domain : out_.badv) {
     fold(domain, 'A', 'a' - 'A');
@@ -265,7 +275,6 @@ void RequestReader::flags_and_lists() {
   strings(Key::acat, out_.acat);
   strings(Key::wseat, out_.wseat);
   strings(Key::bseat, out_.bseat);
-  country();
 }
 
 void RequestReader::country() {
@@ -311,14 +320,28 @@ void RequestView::clear() {
   warnings.clear();
 }
 
-base::Result<void, FieldError> read_request(const Document& document, const RequestPolicy& policy,
-                                            RequestView& out) {
+namespace {
+
+base::Result<void, FieldError> read(const Document& document, const RequestPolicy& policy,
+                                    Keep keep, RequestView& out) {
   retire_imps(out);
   out.warnings.clear();
-  if (Error problem = RequestReader(document, policy, out).read()) {
+  if (Error problem = RequestReader(document, policy, keep, out).read()) {
     return std::unexpected(std::move(*problem));
   }
   return {};
+}
+
+}  // namespace
+
+base::Result<void, FieldError> read_request(const Document& document, const RequestPolicy& policy,
+                                            RequestView& out) {
+  return read(document, policy, Keep::kAll, out);
+}
+
+base::Result<void, FieldError> check_request(const Document& document, const RequestPolicy& policy,
+                                             RequestView& out) {
+  return read(document, policy, Keep::kHead, out);
 }
 
 FieldError field_error(const Document& document, WalkErrc error) {

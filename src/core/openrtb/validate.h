@@ -110,6 +110,14 @@ struct RequestView {
                                                           const RequestPolicy& policy,
                                                           RequestView& out);
 
+/// The same checks for who reads the request himself: of `out` it fills id, tmax, at, test, debug,
+/// currencies, inventory and publisher_id, and the imps without their deals. After a warm-up it
+/// allocates nothing, whatever lists and deals the requests hold, but for errors and for imps
+/// beyond those kept.
+[[nodiscard]] base::Result<void, FieldError> check_request(const Document& document,
+                                                           const RequestPolicy& policy,
+                                                           RequestView& out);
+
 /// The refusal of a body that `document` could not walk.
 [[nodiscard]] FieldError field_error(const Document& document, WalkErrc error);
 

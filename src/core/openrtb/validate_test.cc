@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/money.h"
+#include "base/result.h"
 #include "openrtb/document.h"
 #include "openrtb/padded.h"
 
@@ -19,13 +20,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Reads a request; keeps what it came from.
+std::string told(const base::Result<void, FieldError>& read) {
+  return read ? "" : read.error().path + " " + read.error().what;
+}
+
+/// Reads a request; keeps what it came from. Who only checks it must come to the same verdict.
 struct Reading {
   explicit Reading(std::string_view json, const RequestPolicy& policy = {}) : text(json) {
     if (const auto walked = document.walk(text.view()); !walked) {
       problem = field_error(document, walked.error()).what;
-    } else if (const auto read = read_request(document, policy, view); !read) {
-      problem = read.error().path + " " + read.error().what;
+      return;
+    }
+    problem = told(read_request(document, policy, view));
+    RequestView head;
+    EXPECT_EQ(told(check_request(document, policy, head)), problem) << json;
+    if (problem.empty()) {
+      EXPECT_EQ(head.id, view.id);
+      EXPECT_EQ(head.imps.size(), view.imps.size());
+      EXPECT_EQ(head.tmax, view.tmax);
+      EXPECT_EQ(head.test, view.test);
+      EXPECT_EQ(head.debug, view.debug);
     }
   }
 

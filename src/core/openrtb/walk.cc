@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <simdjson.h>
@@ -54,12 +55,22 @@ struct Document::Walker {
     Key key = Key::kNone;
   };
 
-  explicit Walker(Document& document)
-      : document_(&document), nodes_(document.nodes_.data()), capacity_(document.nodes_.size()) {}
+  /// Where a walk is. Lives in registers: nothing but inlined code is shown it.
+  struct State {
+    const char* at;
+    const char* begin;
+    const char* end;
+    Node* nodes;  ///< The document's table: the first `size` of `capacity` are in use.
+    size_t size;
+    size_t capacity;
+    Frame* frame;
+  };
+
+  explicit Walker(Document& document) : document_(&document) {}
 
   base::Result<void, WalkErrc> run();
 
-  [[nodiscard]] size_t consumed() const { return static_cast<size_t>(stopped_ - begin_); }
+  [[nodiscard]] size_t consumed() const { return consumed_; }
 
   [[nodiscard]] size_t size() const { return size_; }
 
@@ -69,42 +80,29 @@ struct Document::Walker {
     return false;
   }
 
-  [[nodiscard]] uint32_t offset(const char* at) const { return static_cast<uint32_t>(at - begin_); }
-
-  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-  /// Not beyond the end.
-  [[nodiscard]] const char* skip_space(const char* at) const {
-    while (at < end_ && is_space(*at)) {
-      ++at;
-    }
-    return at;
+  static uint32_t offset(const State& s, const char* at) {
+    return static_cast<uint32_t>(at - s.begin);
   }
 
-  // The inlined ones move `at` along, and leave it where they fail.
-  bool values(const char*& from);
-  [[gnu::always_inline]] inline bool name(const char*& at, Name& out);
-  [[gnu::always_inline]] inline bool value(const char*& at, const Name& name);
-  [[gnu::always_inline]] inline bool close_until_next(const char*& at);
-  [[gnu::always_inline]] inline bool string(const char*& at, bool& escaped);
+  // These move `at` along, and leave it where they fail.
+  bool values(State& from);
+  [[gnu::always_inline]] inline bool name(State& s, Name& out);
+  [[gnu::always_inline]] inline bool value(State& s, const Name& name);
+  [[gnu::always_inline]] inline bool container(State& s, Kind kind, Node& node);
+  [[gnu::always_inline]] inline bool close_until_next(State& s);
+  [[gnu::always_inline]] inline bool close(State& s);
+  [[gnu::always_inline]] inline bool string(State& s, bool& escaped);
 
-  // These return where to go on, nullptr when they fail.
-  const char* open(const char* at, Kind kind, Node& node);
-  const char* literal(const char* at, std::string_view word, Kind kind, Node& node);
+  /// Behind a literal or a number, nullptr when there is neither.
+  static const char* literal(const char* at, const char* end, Kind& kind);
   Key decoded_key(std::string_view name);
   Scratch& scratch();
-  bool close(const char* at);
-  bool grow();
-  bool unknown_names_differ(const Frame& frame);
+  bool grow(size_t size);
+  bool unknown_names_differ(const char* begin, const Frame& frame);
 
-  const char* begin_ = nullptr;
-  const char* stopped_ = nullptr;  ///< Where the walk ended.
-  const char* end_ = nullptr;
   Document* document_;
-  Node* nodes_;  ///< The document's table: size_ of capacity_ in use.
   size_t size_ = 0;
-  size_t capacity_;
-  Frame* frame_ = nullptr;
+  size_t consumed_ = 0;  ///< Where the walk ended.
   WalkErrc error_ = WalkErrc::kSyntax;
   std::array<Frame, kMaxDepth + 1> frames_;
 };
@@ -126,10 +124,15 @@ base::Result<void, WalkErrc> Document::walk(std::string_view text) {
 
 base::Result<void, WalkErrc> Document::Walker::run() {
   const std::string_view text = document_->text_;
-  begin_ = stopped_ = text.data();
-  end_ = begin_ + text.size();
-  const char* at = skip_space(begin_);
-  if (at == end_) {
+  const char* const end = text.data() + text.size();
+  State s{.at = skip_space(text.data(), end),
+          .begin = text.data(),
+          .end = end,
+          .nodes = document_->nodes_.data(),
+          .size = 0,
+          .capacity = document_->nodes_.size(),
+          .frame = frames_.data()};
+  if (s.at == end) {
     return std::unexpected(WalkErrc::kEmpty);
   }
   if (text.size() > std::numeric_limits<uint32_t>::max()) {
@@ -138,213 +141,218 @@ base::Result<void, WalkErrc> Document::Walker::run() {
   if (!simdjson::validate_utf8(text.data(), text.size())) {
     return std::unexpected(WalkErrc::kUtf8);
   }
-  const bool whole = values(at);
-  stopped_ = std::min(at, end_);
+  const bool whole = values(s);
+  const char* const behind = whole ? skip_space(s.at, end) : std::min(s.at, end);
+  consumed_ = static_cast<size_t>(behind - s.begin);
+  size_ = s.size;
   if (!whole) {
     return std::unexpected(error_);
   }
-  stopped_ = skip_space(at);
-  if (stopped_ != end_) {
+  if (behind != end) {
     return std::unexpected(WalkErrc::kTrailing);
   }
   return {};
 }
 
 /// From one value to the next until the root is closed.
-bool Document::Walker::values(const char*& from) {
-  const char* at = from;  // In a register.
+bool Document::Walker::values(State& from) {
+  State s = from;
   bool good = true;
-  frame_ = frames_.data();
-  frame_->node = kAbsent;
-  frame_->in_object = false;
+  s.frame->node = kAbsent;
+  s.frame->in_object = false;
   do {
-    const Frame* const outer = frame_;
+    const Frame* const outer = s.frame;
     Name own;
-    if (outer->in_object && !name(at, own)) {
+    if (outer->in_object && !name(s, own)) {
       good = false;
       break;
     }
     // In a container that has just been opened the first value comes next.
-    good = value(at, own) && (frame_ != outer || close_until_next(at));
-  } while (good && frame_ != frames_.data());
-  from = at;
+    good = value(s, own) && (s.frame != outer || close_until_next(s));
+  } while (good && s.frame != frames_.data());
+  from = s;
   return good;
 }
 
 /// Makes the node of the value at hand. Reads a scalar, an empty container, or the opening of a
 /// container up to its first value or name.
-bool Document::Walker::value(const char*& at, const Name& name) {
-  if (static_cast<unsigned char>(*at) <= ' ') [[unlikely]] {
-    at = skip_space(at);
+bool Document::Walker::value(State& s, const Name& name) {
+  if (static_cast<unsigned char>(*s.at) <= ' ') [[unlikely]] {
+    s.at = skip_space(s.at, s.end);
   }
-  if (at >= end_) [[unlikely]] {
+  if (s.at >= s.end) [[unlikely]] {
     return fail(WalkErrc::kSyntax);
   }
-  if (size_ == capacity_ && !grow()) [[unlikely]] {
-    return false;
+  if (s.size == s.capacity) [[unlikely]] {
+    if (!grow(s.size)) {
+      return false;
+    }
+    s.nodes = document_->nodes_.data();
+    s.capacity = document_->nodes_.size();
   }
   // Written in place, field by field: a copy of a node just made would wait for its stores.
-  Node& node = nodes_[size_];
-  node.begin = offset(at);
+  Node& node = s.nodes[s.size];
+  node.begin = offset(s, s.at);
   node.key_begin = name.begin;
   node.key_length = name.length;
-  node.parent = frame_->node;
+  node.parent = s.frame->node;
   node.next = kAbsent;
   node.children = 0;
   node.key = name.key;
   node.escaped = false;
-  frame_->last = static_cast<NodeId>(size_++);
-  if (*at == '"') [[likely]] {
+  s.frame->last = static_cast<NodeId>(s.size++);
+  const char first = *s.at;
+  if (first == '"') [[likely]] {
     bool escaped = false;
-    if (!string(at, escaped)) {
+    if (!string(s, escaped)) {
       return false;
     }
     node.kind = Kind::kString;
     node.escaped = escaped;
-    node.end = offset(at);
+    node.end = offset(s, s.at);
     return true;
   }
-  const char* after = nullptr;
-  switch (*at) {
-    case '{':
-      after = open(at, Kind::kObject, node);
-      break;
-    case '[':
-      after = open(at, Kind::kArray, node);
-      break;
-    case 't':
-      after = literal(at, "true", Kind::kTrue, node);
-      break;
-    case 'f':
-      after = literal(at, "false", Kind::kFalse, node);
-      break;
-    case 'n':
-      after = literal(at, "null", Kind::kNull, node);
-      break;
-    default: {
-      after = skip_number(at, end_);
-      if (after == nullptr) {
-        return fail(WalkErrc::kSyntax);
-      }
-      node.kind = Kind::kNumber;
-      node.end = offset(after);
-    }
+  if (first == '{' || first == '[') {
+    return container(s, first == '{' ? Kind::kObject : Kind::kArray, node);
   }
-  at = after != nullptr ? after : at;
-  return after != nullptr;
+  node.kind = Kind::kNumber;
+  const char* const after =
+      first <= '9' ? skip_number(s.at, s.end) : literal(s.at, s.end, node.kind);
+  if (after == nullptr) {
+    return fail(WalkErrc::kSyntax);
+  }
+  node.end = offset(s, after);
+  s.at = after;
+  return true;
 }
 
 /// Behind a value: closes what closes here and stops at the next name or value of what stays open.
-bool Document::Walker::close_until_next(const char*& at) {
-  while (frame_ != frames_.data()) {
-    if (static_cast<unsigned char>(*at) <= ' ') [[unlikely]] {
-      at = skip_space(at);
+bool Document::Walker::close_until_next(State& s) {
+  while (s.frame != frames_.data()) {
+    if (static_cast<unsigned char>(*s.at) <= ' ') [[unlikely]] {
+      s.at = skip_space(s.at, s.end);
     }
-    if (*at == ',') {
-      ++at;
-      ++frame_->children;
-      nodes_[frame_->last].next = static_cast<NodeId>(size_);
+    if (*s.at == ',') {
+      ++s.at;
+      ++s.frame->children;
+      s.nodes[s.frame->last].next = static_cast<NodeId>(s.size);
       return true;
     }
-    if (at >= end_ || *at != (frame_->in_object ? '}' : ']')) {
+    if (s.at >= s.end || *s.at != (s.frame->in_object ? '}' : ']')) {
       return fail(WalkErrc::kSyntax);
     }
-    ++at;
-    if (!close(at)) {
+    ++s.at;
+    if (!close(s)) {
       return false;
     }
   }
   return true;
 }
 
-const char* Document::Walker::open(const char* at, Kind kind, Node& node) {
-  if (frame_ == &frames_.back()) {
-    fail(WalkErrc::kDepth);
-    return nullptr;
+/// Reads an empty container, or the opening of one.
+bool Document::Walker::container(State& s, Kind kind, Node& node) {
+  if (s.frame == &frames_.back()) [[unlikely]] {
+    return fail(WalkErrc::kDepth);
   }
+  const bool is_object = kind == Kind::kObject;
   node.kind = kind;
   node.members = 0;
-  at = skip_space(at + 1);
-  const bool is_object = kind == Kind::kObject;
-  if (at < end_ && *at == (is_object ? '}' : ']')) {
-    ++at;
-    node.end = offset(at);
-    return at;
+  ++s.at;
+  if (static_cast<unsigned char>(*s.at) <= ' ') [[unlikely]] {
+    s.at = skip_space(s.at, s.end);
   }
-  const NodeId id = frame_->last;
-  ++frame_;
-  frame_->node = id;
-  frame_->children = 1;
-  frame_->in_object = is_object;
-  frame_->members = 0;
+  if (*s.at == (is_object ? '}' : ']') && s.at < s.end) {
+    ++s.at;
+    node.end = offset(s, s.at);
+    return true;
+  }
+  const NodeId id = s.frame->last;
+  Frame& frame = *++s.frame;
+  frame.node = id;
+  frame.children = 1;
+  frame.unknown = 0;
+  frame.members = 0;
+  frame.in_object = is_object;
   if (is_object) {
-    frame_->unknown = 0;
-    frame_->seen = {};
+    frame.seen = {};
   }
-  return at;
+  return true;
 }
 
-bool Document::Walker::close(const char* at) {
-  const Frame& frame = *frame_--;
-  Node& node = nodes_[frame.node];
-  node.end = offset(at);
+bool Document::Walker::close(State& s) {
+  const Frame& frame = *s.frame--;
+  Node& node = s.nodes[frame.node];
+  node.end = offset(s, s.at);
   node.children = frame.children;
   node.members = frame.members;
-  return !frame.in_object || frame.unknown < 2 || unknown_names_differ(frame) ||
-         fail(WalkErrc::kDuplicateKey);
+  return frame.unknown < 2 || unknown_names_differ(s.begin, frame) || fail(WalkErrc::kDuplicateKey);
 }
 
 /// Reads a member's name and the colon.
-bool Document::Walker::name(const char*& at, Name& out) {
-  if (*at != '"') [[unlikely]] {
-    at = skip_space(at);
-    if (at >= end_ || *at != '"') {
+bool Document::Walker::name(State& s, Name& out) {
+  if (*s.at != '"') [[unlikely]] {
+    s.at = skip_space(s.at, s.end);
+    if (s.at >= s.end || *s.at != '"') {
       return fail(WalkErrc::kSyntax);
     }
   }
-  const char* const begin = at + 1;
+  const char* const begin = s.at + 1;
   bool escaped = false;
-  if (!string(at, escaped)) {
+  if (!string(s, escaped)) {
     return false;
   }
-  const auto length = static_cast<size_t>(at - begin) - 1;
-  out.begin = offset(begin);
+  const auto length = static_cast<size_t>(s.at - begin) - 1;
+  out.begin = offset(s, begin);
   out.length = static_cast<uint32_t>(length);
   out.key = escaped ? decoded_key({begin, length}) : key_table::find_readable(begin, length);
+  Frame& frame = *s.frame;
   const uint64_t bit = uint64_t{1} << (static_cast<size_t>(out.key) % 64);
-  frame_->members |= bit;
+  frame.members |= bit;
   if (out.key == Key::kOther) {
-    ++frame_->unknown;
+    ++frame.unknown;
   } else {
-    uint64_t& word = frame_->seen[static_cast<size_t>(out.key) / 64];
+    uint64_t& word = frame.seen[static_cast<size_t>(out.key) / 64];
     if ((word & bit) != 0) [[unlikely]] {
       return fail(WalkErrc::kDuplicateKey);
     }
     word |= bit;
   }
-  if (*at != ':') [[unlikely]] {
-    at = skip_space(at);
-    if (at >= end_ || *at != ':') {
+  if (*s.at != ':') [[unlikely]] {
+    s.at = skip_space(s.at, s.end);
+    if (s.at >= s.end || *s.at != ':') {
       return fail(WalkErrc::kSyntax);
     }
   }
-  ++at;
+  ++s.at;
   return true;
 }
 
-bool Document::Walker::string(const char*& at, bool& escaped) {
-  const char* const special = find_special(at + 1, end_);
-  if (special < end_ && *special == '"') [[likely]] {
-    at = special + 1;
+bool Document::Walker::string(State& s, bool& escaped) {
+  const char* const special = find_special(s.at + 1, s.end);
+  if (special < s.end && *special == '"') [[likely]] {
+    s.at = special + 1;
     return true;
   }
-  const char* const after = skip_rest_of_string(special, end_);
+  const char* const after = skip_rest_of_string(special, s.end);
   if (after == nullptr) {
     return fail(WalkErrc::kSyntax);
   }
-  at = after;
+  s.at = after;
   escaped = true;
   return true;
+}
+
+const char* Document::Walker::literal(const char* at, const char* end, Kind& kind) {
+  using Word = std::pair<std::string_view, Kind>;
+  const std::string_view rest(at, static_cast<size_t>(end - at));
+  for (const auto& [word, meant] :
+       {Word("true", Kind::kTrue), Word("false", Kind::kFalse), Word("null", Kind::kNull)}) {
+    if (rest.starts_with(word)) {
+      kind = meant;
+      return at + word.size();
+    }
+  }
+  return nullptr;
 }
 
 Document::Scratch& Document::Walker::scratch() {
@@ -361,38 +369,25 @@ Key Document::Walker::decoded_key(std::string_view name) {
   return key_of(decoded);
 }
 
-const char* Document::Walker::literal(const char* at, std::string_view word, Kind kind,
-                                      Node& node) {
-  if (!std::string_view(at, static_cast<size_t>(end_ - at)).starts_with(word)) {
-    fail(WalkErrc::kSyntax);
-    return nullptr;
-  }
-  node.kind = kind;
-  node.end = offset(at + word.size());
-  return at + word.size();
-}
-
 /// More room in the table, as far as its bound.
-bool Document::Walker::grow() {
+bool Document::Walker::grow(size_t size) {
   constexpr size_t kFirst = 64;
   const size_t bound = std::min<size_t>(document_->max_nodes_, kAbsent);
-  if (capacity_ >= bound) {
+  if (size >= bound) {
     return fail(WalkErrc::kTooManyNodes);
   }
-  document_->nodes_.resize(std::min(bound, std::max(kFirst, 2 * capacity_)));
-  nodes_ = document_->nodes_.data();
-  capacity_ = document_->nodes_.size();
+  document_->nodes_.resize(std::min(bound, std::max(kFirst, 2 * size)));
   return true;
 }
 
 /// Names outside the key list are compared when their object closes.
-bool Document::Walker::unknown_names_differ(const Frame& frame) {
+bool Document::Walker::unknown_names_differ(const char* begin, const Frame& frame) {
   auto& [decoded, names] = scratch();
   names.clear();
-  for (NodeId at = frame.node + 1; at != kAbsent; at = nodes_[at].next) {
-    const Node& node = nodes_[at];
-    if (node.key == Key::kOther) {
-      names.emplace_back(begin_ + node.key_begin, node.key_length);
+  const std::vector<Node>& nodes = document_->nodes_;
+  for (NodeId at = frame.node + 1; at != kAbsent; at = nodes[at].next) {
+    if (nodes[at].key == Key::kOther) {
+      names.emplace_back(begin + nodes[at].key_begin, nodes[at].key_length);
     }
   }
   return all_differ(names, decoded);

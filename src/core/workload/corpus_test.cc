@@ -110,9 +110,9 @@ TEST(Corpus, ItsConsentStringsCanBeRead) {
       const auto sections = openrtb::consent::Gpp::decode(request.raw_string(platform));
       ASSERT_TRUE(sections.has_value());
       ++gpp;
-      const std::string* const section = sections->find(openrtb::consent::kGppTcfEu);
+      const std::string_view* const section = sections->find(openrtb::consent::kGppTcfEu);
       ASSERT_TRUE(section != nullptr || sections->find(openrtb::consent::kGppUsPrivacy) != nullptr);
-      consent = section != nullptr ? *section : "";
+      consent = section != nullptr ? std::string(*section) : "";
     }
     if (!consent.empty()) {
       const auto read = openrtb::consent::Tcf::decode(consent);

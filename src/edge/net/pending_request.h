@@ -44,9 +44,9 @@ struct PendingRequest {
   bool head_only = false;  ///< HEAD: length, but no body.
   bool takes_gzip = false;
 
-  std::string head;
+  std::string head;  ///< With a short body behind it.
   std::string body;
-  size_t charged = 0;  ///< Bytes of `body` counted against the worker's budget.
+  size_t charged = 0;  ///< Bytes of both counted against the worker's budget.
   size_t sent = 0;     ///< Of head and body together.
 };
 

@@ -36,7 +36,8 @@ ServerConnection::~ServerConnection() = default;
 
 void ServerConnection::open() {
   phase_since_ = worker_.reactor.now();
-  mask_ = EPOLLIN;
+  const ListenerSettings& listener = worker_.shared.listener;
+  mask_ = listener.proxies.empty() && listener.tls == nullptr ? kToldOnce : uint32_t{EPOLLIN};
   worker_.reactor.add(stream_.fd(), mask_, *this);
   begin_opening();
   update();
@@ -72,6 +73,7 @@ void ServerConnection::on_ready(uint32_t epoll_events) {
     destroy();
     return;
   }
+  at_end_ = at_end_ || (epoll_events & EPOLLRDHUP) != 0;
   if ((epoll_events & EPOLLOUT) != 0) {
     blocked_ = false;
     pump();
@@ -80,8 +82,7 @@ void ServerConnection::on_ready(uint32_t epoll_events) {
     if (lingering_) {
       discard();
     } else if (read_closed_ || no_more_requests_ || queued_ >= worker_.shared.limits.pipeline) {
-      mask_ &= ~static_cast<uint32_t>(EPOLLIN);
-      worker_.reactor.change(stream_.fd(), mask_, *this);
+      stop_reading();
     } else if (worker_.reads_paused()) {
       hold();
     } else {
@@ -94,7 +95,8 @@ void ServerConnection::read() {
   if (!reserve()) {
     return;
   }
-  const IoResult result = stream_.read(in_.data() + end_, in_.capacity() - end_);
+  const size_t room = in_.capacity() - end_;
+  const IoResult result = stream_.read(in_.data() + end_, room);
   const base::Instant arrival = worker_.arrival(held_since_);
   if (result.state != IoResult::State::kDone) {
     if (begin_ == end_) {
@@ -114,6 +116,7 @@ void ServerConnection::read() {
   worker_.counters.received_bytes.add(result.bytes);
   end_ += result.bytes;
   needs_bytes_ = false;
+  may_read_more_ = result.bytes == room || at_end_;
   pump();
 }
 

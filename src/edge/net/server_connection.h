@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/epoll.h>
+
 #include "base/time.h"
 #include "net/buffer_pool.h"
 #include "net/caller_connection.h"
@@ -56,6 +58,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
 
   // Reading.
   void hold();
+  void stop_reading();
   void take_held();
   void read();
   bool reserve();
@@ -85,6 +88,7 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   Stream stream_;
   std::string peer_;
   std::string proxy_header_;  ///< What was read of it.
+  static constexpr uint32_t kToldOnce = EPOLLIN | EPOLLRDHUP | EPOLLET;
   uint32_t mask_ = 0;
 
   HttpParser parser_;
@@ -110,7 +114,9 @@ class ServerConnection final : public CallerConnection, private ReadySink, priva
   bool fresh_ = true;           ///< No byte yet that HTTP/2 would not begin with.
   bool in_message_ = false;
   bool in_body_ = false;
-  bool needs_bytes_ = false;  ///< What was read is no whole message.
+  bool at_end_ = false;         ///< Told that the caller sends no more: behind its last bytes.
+  bool may_read_more_ = false;  ///< The last read did not take all: it must be told again.
+  bool needs_bytes_ = false;    ///< What was read is no whole message.
   bool wants_continue_ = false;
   bool no_more_requests_ = false;
   bool read_closed_ = false;

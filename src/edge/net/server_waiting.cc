@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include <sys/epoll.h>
 
@@ -33,9 +34,14 @@ void ServerConnection::close_idle() {
 /// Leaves what came to the kernel until the pause of reads is over.
 void ServerConnection::hold() {
   worker_.note_held(held_since_);
-  mask_ &= ~static_cast<uint32_t>(EPOLLIN);
-  worker_.reactor.change(stream_.fd(), mask_, *this);
+  stop_reading();
   update();
+}
+
+/// It would be told again and again of what it does not read now.
+void ServerConnection::stop_reading() {
+  mask_ &= static_cast<uint32_t>(EPOLLOUT);
+  worker_.reactor.change(stream_.fd(), mask_, *this);
 }
 
 bool ServerConnection::held() const {
@@ -126,7 +132,13 @@ void ServerConnection::update() {
   const bool shakes =
       opening_ && !held() && stream_.tls() != nullptr && stream_.tls()->wants_write();
   mask |= blocked_ || holds || shakes || can_parse() ? EPOLLOUT : 0U;
-  if (mask != mask_) {
+  // What only reads is told once of new bytes, and each time reads all there are: told until it has
+  // read, each request would cost the kernel another look at the socket. A TLS session may leave
+  // bytes behind.
+  if (mask == EPOLLIN && !lingering_ && !opening_ && stream_.tls() == nullptr) {
+    mask = kToldOnce;
+  }
+  if (const bool again = std::exchange(may_read_more_, false); again || mask != mask_) {
     mask_ = mask;
     worker_.reactor.change(stream_.fd(), mask_, *this);
   }

@@ -27,6 +27,9 @@ namespace spillway::net {
 namespace {
 
 constexpr size_t kPartsPerWrite = 32;
+/// Bodies up to this go out behind their head in one piece: a copy costs the kernel's second look
+/// at a list of pieces.
+constexpr size_t kJoinedBytes = 2 * 1024;
 constexpr size_t kLingerBytes = 256 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -70,7 +73,11 @@ void ServerConnection::answer(PendingRequest& request, Response response) {
   deflate_answer(worker_, request, response);
   write_head(response, persistence, worker_.date.at(second.count()), request.head);
   if (!request.head_only && !bodyless(response.status)) {
-    request.body = std::move(response.body);
+    if (response.body.size() <= kJoinedBytes) {
+      request.head += response.body;
+    } else {
+      request.body = std::move(response.body);
+    }
   }
   request.close = close;
   request.answered = true;

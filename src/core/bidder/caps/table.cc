@@ -80,7 +80,8 @@ struct alignas(64) CapTable::Stripe {
 
   Counter* find(uint64_t key) {
     Set& set = set_of(key);
-    for (size_t i = 0; i < kWays; ++i) {
+    // They are taken in order and never given up: behind the first free one there is none.
+    for (size_t i = 0; i < kWays && set.keys[i] != 0; ++i) {
       if (set.keys[i] == key) {
         return &set.counters[i];
       }
@@ -127,25 +128,39 @@ struct alignas(64) CapTable::Stripe {
     return &set.counters[victim];
   }
 
+  /// Whether one more place is there under a limit; `shown` is what is known from elsewhere.
+  bool has_place(const CapLimit& limit, uint64_t key, CapCounts shown, int64_t unix_s) {
+    uint32_t held = 0;
+    if (Counter* const counter = find(key); counter != nullptr) {
+      counts.expired += counter->roll(slice);
+      shown.merge_max(counter->shown);
+      held = counter->held();
+    }
+    return shown.total(bucket_at(limit.key, unix_s), buckets_of(limit.key)) + held <
+           std::min(limit.most, kMostShown);
+  }
+
   void advance(uint32_t now) { slice = std::max(slice, now); }
 
   /// What the section will look for, hashed and on its way from memory before the lock is held.
   void prepare(const UserHash& user, std::span<const CapKey> keys, Hashes& hashes) {
     SPILLWAY_ASSERT(keys.size() <= kMostLimits);
+    const uint64_t who = counter_user(user);
     for (size_t i = 0; i < keys.size(); ++i) {
-      hashes[i] = prepare(user, keys[i]);
+      hashes[i] = prepare(who, keys[i]);
     }
   }
 
   void prepare(const UserHash& user, std::span<const CapLimit> limits, Hashes& hashes) {
     SPILLWAY_ASSERT(limits.size() <= kMostLimits);
+    const uint64_t who = counter_user(user);
     for (size_t i = 0; i < limits.size(); ++i) {
-      hashes[i] = prepare(user, limits[i].key);
+      hashes[i] = prepare(who, limits[i].key);
     }
   }
 
-  uint64_t prepare(const UserHash& user, const CapKey& key) {
-    const uint64_t hash = counter_key(user, key);
+  uint64_t prepare(uint64_t who, const CapKey& key) {
+    const uint64_t hash = counter_key(who, key);
     const Set& set = set_of(hash);
     __builtin_prefetch(set.keys.data());
     __builtin_prefetch(set.keys.data() + kWays / 2);
@@ -233,20 +248,31 @@ bool CapTable::allows(const UserHash& user, std::span<const CapLimit> limits,
   const base::SpinSection section(stripe.lock);
   stripe.advance(slice_at(unix_s));
   for (size_t i = 0; i < limits.size(); ++i) {
-    const CapKey& key = limits[i].key;
-    CapCounts shown = known.empty() ? CapCounts{} : known[i];
-    uint32_t held = 0;
-    if (Counter* const counter = stripe.find(hashes[i]); counter != nullptr) {
-      stripe.counts.expired += counter->roll(stripe.slice);
-      shown.merge_max(counter->shown);
-      held = counter->held();
-    }
-    if (shown.total(bucket_at(key, unix_s), buckets_of(key)) + held >=
-        std::min(limits[i].most, kMostShown)) {
+    if (!stripe.has_place(limits[i], hashes[i], known.empty() ? CapCounts{} : known[i], unix_s)) {
       return false;
     }
   }
   return true;
+}
+
+void CapTable::allow_each(const UserHash& user, std::span<const CapLimit> limits,
+                          std::span<const CapCounts> known, int64_t unix_s,
+                          std::span<uint8_t> allowed) const {
+  SPILLWAY_ASSERT((known.empty() || known.size() == limits.size()) &&
+                  allowed.size() == limits.size());
+  Stripe& stripe = stripe_of(user);
+  // A section at a time: however many there are, nobody waits longer.
+  for (size_t from = 0; from < limits.size(); from += kMostLimits) {
+    const auto some = limits.subspan(from, std::min(kMostLimits, limits.size() - from));
+    Hashes hashes;
+    stripe.prepare(user, some, hashes);
+    const base::SpinSection section(stripe.lock);
+    stripe.advance(slice_at(unix_s));
+    for (size_t i = 0; i < some.size(); ++i) {
+      const CapCounts shown = known.empty() ? CapCounts{} : known[from + i];
+      allowed[from + i] = stripe.has_place(some[i], hashes[i], shown, unix_s) ? 1 : 0;
+    }
+  }
 }
 
 bool CapTable::win(const UserHash& user, std::span<const CapKey> keys, CapHold hold,

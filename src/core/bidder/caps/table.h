@@ -62,7 +62,7 @@ struct CapTableCounters {
 /// places that the other instances hold or won since the last learn(): <= (N - 1) · most in the
 /// worst case, none when a user's requests all come to one instance.
 ///
-/// All calls take 32 limits or keys at most, but learn() which takes any number.
+/// All calls take 32 limits or keys at most, but learn() and allow_each() which take any number.
 ///
 /// 256 stripes by user, each under a SpinLock; a section is at most a few hundred nanoseconds.
 /// Memory: `bytes`, allocated at creation; sets of 16 counters, the one used longest ago without a
@@ -86,6 +86,12 @@ class CapTable {
   /// Whether reserve() would give places now; takes none. For filtering candidates.
   [[nodiscard]] bool allows(const UserHash& user, std::span<const CapLimit> limits,
                             std::span<const CapCounts> known, int64_t unix_s) const;
+
+  /// The same of each limit by itself, of any number of them: `allowed[i]` says whether limits[i]
+  /// would give a place. One section for every 32.
+  void allow_each(const UserHash& user, std::span<const CapLimit> limits,
+                  std::span<const CapCounts> known, int64_t unix_s,
+                  std::span<uint8_t> allowed) const;
 
   /// The impression was shown. Once for each reserve: who calls has recognised duplicates. False:
   /// the hold had expired.

@@ -62,6 +62,26 @@ TEST_F(CapTableTest, ABidTakesAPlaceUnderAllOfItsLimitsOrUnderNone) {
   EXPECT_EQ(table_.view(user_, wide[0].key, kNow).pending, 1U);
 }
 
+TEST_F(CapTableTest, EachLimitIsAllowedByItselfAsAllWouldBeTogether) {
+  std::vector<CapLimit> limits;
+  for (int64_t id = 1; id <= 100; ++id) {
+    limits.push_back(limit_of(1, id));
+  }
+  std::vector<CapCounts> known(limits.size());
+  known[70].add(bucket_at(limits[70].key, kNow), 1);
+  ASSERT_TRUE(table_.reserve(user_, std::vector{limits[40]}, {}, kNow).has_value());
+  std::vector<uint8_t> allowed(limits.size());
+  table_.allow_each(user_, limits, known, kNow, allowed);
+  for (size_t i = 0; i < limits.size(); ++i) {
+    EXPECT_EQ(allowed[i] != 0, i != 40 && i != 70) << i;
+    EXPECT_EQ(allowed[i] != 0,
+              table_.allows(user_, std::vector{limits[i]}, std::vector{known[i]}, kNow))
+        << i;
+  }
+  table_.allow_each(user_, limits, {}, kNow, allowed);
+  EXPECT_NE(allowed[70], 0) << "nobody said so";
+}
+
 TEST_F(CapTableTest, AWinTurnsPendingIntoShownAndALossReleases) {
   const std::vector<CapLimit> limits{limit_of(2), limit_of(9, 4, CapWindow::kLifetime)};
   const std::vector<CapKey> keys = keys_of(limits);

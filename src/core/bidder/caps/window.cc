@@ -57,16 +57,19 @@ uint32_t bucket_at(const CapKey& key, int64_t unix_s) {
   if (key.window == CapWindow::kLifetime) {
     return 0;
   }
-  const int64_t length = length_s(key.window);
   if (key.kind == CapKind::kSliding) {
-    return static_cast<uint32_t>(std::max<int64_t>(0, unix_s) / (length / kParts));
+    return static_cast<uint32_t>(std::max<int64_t>(0, unix_s) / (length_s(key.window) / kParts));
   }
-  const int64_t offset = key.window == CapWindow::kHour ? key.offset_s % kHour : key.offset_s;
-  const int64_t local = std::max<int64_t>(0, unix_s + offset);
-  if (key.window == CapWindow::kWeek) {
-    return static_cast<uint32_t>((local / kDay + 3) / 7);  // 1970 began on a Thursday.
+  // Division by a constant each: the compiler multiplies.
+  const auto local = [unix_s](int64_t offset_s) { return std::max<int64_t>(0, unix_s + offset_s); };
+  switch (key.window) {
+    case CapWindow::kHour:
+      return static_cast<uint32_t>(local(key.offset_s % kHour) / kHour);
+    case CapWindow::kWeek:
+      return static_cast<uint32_t>((local(key.offset_s) / kDay + 3) / 7);  // 1970: on a Thursday.
+    default:
+      return static_cast<uint32_t>(local(key.offset_s) / kDay);
   }
-  return static_cast<uint32_t>(local / length);
 }
 
 size_t buckets_of(const CapKey& key) {
@@ -81,6 +84,9 @@ int64_t kept_s(const CapKey& key) {
 
 uint32_t CapCounts::total(uint32_t bucket, size_t buckets) const {
   const uint32_t now = std::max(bucket, newest_);
+  if (buckets == 1) {
+    return now == newest_ ? shown_[0] : 0;
+  }
   uint32_t sum = 0;
   for (size_t i = 0; i < kMost; ++i) {
     const uint64_t age = uint64_t{now} - newest_ + i;

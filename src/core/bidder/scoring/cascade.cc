@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "base/money.h"
 #include "bidder/model.h"
@@ -26,19 +27,45 @@ ScoreBatch::ScoreBatch(size_t most)
       order_(most) {}
 
 FeatureRow* ScoreBatch::add(Goal goal, base::Cpm reached) {
-  if (size_ == rows_.size()) {
+  if (!add_without_row(goal, reached)) {
     return nullptr;
+  }
+  FeatureRow& row = rows_[size_ - 1];
+  row.fill(std::numeric_limits<float>::quiet_NaN());
+  return &row;
+}
+
+bool ScoreBatch::add_without_row(Goal goal, base::Cpm reached) {
+  if (size_ == rows_.size()) {
+    return false;
   }
   goals_[size_] = goal;
   reached_[size_] = reached;
-  rows_[size_].fill(std::numeric_limits<float>::quiet_NaN());
-  return &rows_[size_++];
+  ++of_goal_[static_cast<size_t>(goal)];
+  ++size_;
+  return true;
 }
 
+namespace {
+
+bool reads(const Model& model) { return !std::holds_alternative<ConstantModel>(model.any()); }
+
+bool reads(const GoalModels& models) {
+  return reads(models.first) || (models.then && reads(*models.then));
+}
+
+}  // namespace
+
 Cascade::Cascade(GoalModels click, GoalModels action, uint32_t keep)
-    : click_(std::move(click)), action_(std::move(action)), keep_(keep) {}
+    : click_(std::move(click)), action_(std::move(action)), keep_(keep) {
+  reads_rows_[static_cast<size_t>(Goal::kCpc)] = reads(click_);
+  reads_rows_[static_cast<size_t>(Goal::kCpa)] = reads(action_);
+}
 
 void Cascade::predict(const Model& model, Goal goal, ScoreBatch& batch) const {
+  if (batch.of_goal_[static_cast<size_t>(goal)] == 0) {
+    return;
+  }
   size_t picked = 0;
   for (uint32_t i = 0; i < batch.size_; ++i) {
     if (batch.goals_[i] == goal && batch.kept_[i] != 0) {

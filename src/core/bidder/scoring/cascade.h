@@ -21,13 +21,19 @@ class ScoreBatch {
   /// Room for `most` candidates.
   explicit ScoreBatch(size_t most);
 
-  void clear() { size_ = 0; }
+  void clear() {
+    size_ = 0;
+    of_goal_ = {};
+  }
 
   /// A candidate's row, all NaN, for the caller to fill; nullptr when the batch is full. `reached`
   /// is what a thousand impressions are worth if each reaches the goal (expected_value() at
   /// probability 1), of all candidates in one currency: stages rank by what a candidate is worth,
   /// not by its probability alone.
   FeatureRow* add(Goal goal, base::Cpm reached);
+
+  /// The same where no model of the goal reads rows; false when the batch is full.
+  bool add_without_row(Goal goal, base::Cpm reached);
 
   [[nodiscard]] size_t size() const { return size_; }
 
@@ -43,6 +49,7 @@ class ScoreBatch {
   friend class Cascade;
 
   size_t size_ = 0;
+  std::array<uint32_t, 3> of_goal_{};  ///< Candidates by Goal.
   std::vector<FeatureRow> rows_;
   std::vector<Goal> goals_;
   std::vector<base::Cpm> reached_;
@@ -78,6 +85,9 @@ class Cascade {
   /// first score, none is out.
   void score_first_only(ScoreBatch& batch) const;
 
+  /// Whether a model of this goal looks at rows.
+  [[nodiscard]] bool reads_rows(Goal goal) const { return reads_rows_[static_cast<size_t>(goal)]; }
+
   [[nodiscard]] bool two_stages() const { return click_.then || action_.then; }
 
  private:
@@ -87,6 +97,7 @@ class Cascade {
   GoalModels click_;
   GoalModels action_;
   uint32_t keep_ = 0;
+  std::array<bool, 3> reads_rows_{};  ///< By Goal.
 };
 
 }  // namespace spillway::bidder

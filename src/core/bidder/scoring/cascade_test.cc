@@ -43,6 +43,21 @@ void add(ScoreBatch& batch, float cheap, float full, base::Cpm reached = kOne,
   at(*row, Feature::kWeekday) = full;
 }
 
+TEST(Cascade, KnowsWhichGoalsNeedRows) {
+  const Cascade cascade({constant(0.1F), {}}, {constant(0.2F), echo(Feature::kHour)}, 2);
+  EXPECT_FALSE(cascade.reads_rows(Goal::kCpm));
+  EXPECT_FALSE(cascade.reads_rows(Goal::kCpc));
+  EXPECT_TRUE(cascade.reads_rows(Goal::kCpa));
+  EXPECT_FALSE(Cascade().reads_rows(Goal::kCpa));
+  ScoreBatch batch(2);
+  ASSERT_TRUE(batch.add_without_row(Goal::kCpc, kOne));
+  ASSERT_TRUE(batch.add_without_row(Goal::kCpm, kOne));
+  EXPECT_FALSE(batch.add_without_row(Goal::kCpm, kOne));
+  cascade.score_first_only(batch);
+  EXPECT_FLOAT_EQ(static_cast<float>(batch.probability(0).value()), 0.1F);
+  EXPECT_EQ(batch.probability(1), 1.0);
+}
+
 TEST(Cascade, LosersOfTheFirstStageHaveNoScoreAndCannotOutrankSurvivors) {
   // The defect: losers kept cheap scores near 1 and outranked survivors rescored to about 0.1.
   const Cascade cascade({echo(Feature::kHour), echo(Feature::kWeekday)}, {}, 2);

@@ -98,8 +98,6 @@ class Reader {
     if (!document_.is(root, Kind::kObject)) {
       return false;
     }
-    first_.dsp = source_.dsp_index;
-    first_.answer = source_.answer_index;
     const RootFields fields = read_root(document_, root);
     if (fields.seatbid != openrtb::kAbsent && !document_.is(fields.seatbid, Kind::kArray)) {
       return false;
@@ -107,7 +105,7 @@ class Reader {
     document_.append_string(fields.bidid, out_.bidid);
     const int64_t nbr = document_.integer(fields.nbr).value_or(-1);
     out_.nbr = nbr >= 0 && nbr <= 65'535 ? static_cast<int>(nbr) : -1;
-    currency_known_ = read_currency(document_, fields.cur, first_.currency);
+    currency_known_ = read_currency(document_, fields.cur, currency_);
     id_matches_ =
         document_.equals(fields.id, source_.request_id.empty() ? request_.id : source_.request_id);
     for (const NodeId seatbid : document_.children(fields.seatbid)) {
@@ -125,13 +123,13 @@ class Reader {
         (bids != openrtb::kAbsent && !document_.is(bids, Kind::kArray))) {
       return false;
     }
-    first_.seat.clear();
-    document_.append_string(document_.find(seatbid, Key::seat), first_.seat);
-    if (first_.seat.empty()) {
-      first_.seat = dsp_.seat.empty() ? dsp_.name : dsp_.seat;
+    seat_.clear();
+    document_.append_string(document_.find(seatbid, Key::seat), seat_);
+    if (seat_.empty()) {
+      seat_ = dsp_.seat.empty() ? dsp_.name : dsp_.seat;
     }
     const bool is_group = document_.integer(document_.find(seatbid, Key::group)) == 1;
-    first_.group = is_group ? ++groups_ : 0;
+    group_ = is_group ? ++groups_ : 0;
     const size_t begin = out_.bids.size();
     const size_t over_cap = out_.bids_over_cap;
     for (const NodeId node : document_.children(bids)) {
@@ -151,11 +149,16 @@ class Reader {
   }
 
   void read_bid(NodeId node) {
-    Bid& bid = out_.bids.emplace_back(first_);
+    Bid& bid = out_.bids.emplace_back();
+    bid.dsp = source_.dsp_index;
+    bid.answer = source_.answer_index;
     bid.node = node;
+    bid.seat = seat_;
     bid.imp = Bid::kNoImp;
+    bid.group = group_;
+    bid.currency = currency_;
     const BidFields fields = read_fields(document_, node);
-    bid.notices = fields.notices;
+    bid.notices = fields.notices();
     const RuleInput input{.document = document_,
                           .request = request_,
                           .dsp = dsp_,
@@ -182,14 +185,20 @@ class Reader {
 
   /// Whether an earlier bid of this answer, good or bad, has the same id.
   bool seen_before(const Bid& bid) {
-    const uint64_t hash = base::hash64(bid.id);
-    auto& hashes = out_.id_hashes;
-    bool seen = false;
-    for (size_t i = 0; i < hashes.size() && !seen; ++i) {
-      seen = hashes[i] == hash && !bid.id.empty() && out_.bids[i].id == bid.id;
+    const size_t before = out_.bids.size() - 1;
+    if (before == 0) {
+      return false;  // as most: nothing needs a hash
     }
-    hashes.push_back(hash);
-    return seen;
+    auto& hashes = out_.id_hashes;
+    while (hashes.size() <= before) {
+      hashes.push_back(base::hash64(out_.bids[hashes.size()].id));
+    }
+    for (size_t i = 0; i < before; ++i) {
+      if (hashes[i] == hashes[before] && !bid.id.empty() && out_.bids[i].id == bid.id) {
+        return true;
+      }
+    }
+    return false;
   }
 
   const openrtb::RequestView& request_;
@@ -197,7 +206,10 @@ class Reader {
   const DspConfig& dsp_;
   const openrtb::Document& document_;
   Answer& out_;
-  Bid first_;  ///< What all bids of the answer, then of the seat, begin with.
+  // What bids have from their answer, then from their seat.
+  base::Currency currency_;
+  std::string seat_;
+  uint32_t group_ = 0;
   uint32_t groups_ = 0;
   bool currency_known_ = false;
   bool id_matches_ = false;

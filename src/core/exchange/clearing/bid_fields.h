@@ -30,7 +30,13 @@ struct BidFields {
   openrtb::NodeId exp = openrtb::kAbsent;
   openrtb::NodeId bundle = openrtb::kAbsent;
   openrtb::NodeId ext = openrtb::kAbsent;
-  bool notices = false;  ///< Has nurl, burl or lurl.
+  openrtb::NodeId burl = openrtb::kAbsent;
+  openrtb::NodeId lurl = openrtb::kAbsent;
+  openrtb::NodeId other = openrtb::kAbsent;  ///< Some member that no rule reads.
+
+  [[nodiscard]] bool notices() const {
+    return nurl != openrtb::kAbsent || burl != openrtb::kAbsent || lurl != openrtb::kAbsent;
+  }
 };
 
 /// One pass over the members of `bid`, instead of a search for each of them.

@@ -1,62 +1,50 @@
 #include "openrtb/consent/bits.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace spillway::openrtb::consent {
 
 namespace {
 
-int sextet(char c) {
-  if (c >= 'A' && c <= 'Z') {
-    return c - 'A';
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr uint8_t kNone = 0xff;  ///< More than any sextet, and the only one with its top bit set.
+
+constexpr auto kSextets = [] {
+  std::array<uint8_t, 256> sextets{};
+  sextets.fill(kNone);
+  for (size_t i = 0; i < kAlphabet.size(); ++i) {
+    sextets[static_cast<unsigned char>(kAlphabet[i])] = static_cast<uint8_t>(i);
   }
-  if (c >= 'a' && c <= 'z') {
-    return c - 'a' + 26;
-  }
-  if (c >= '0' && c <= '9') {
-    return c - '0' + 52;
-  }
-  return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
+  return sextets;
+}();
+
+uint8_t sextet(char c) { return kSextets[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
 std::optional<Bits> Bits::decode(std::string_view text) {
-  std::optional<Bits> out(std::in_place);
-  out->count_ = text.size() * 6;
-  out->bytes_.reserve(text.size() * 3 / 4 + 1);
-  unsigned held = 0;
-  unsigned held_bits = 0;
+  constexpr unsigned kTop = 0x80;
+  unsigned all = 0;
   for (const char c : text) {
-    const int value = sextet(c);
-    if (value < 0) {
-      return std::nullopt;
-    }
-    held = (held << 6U) | static_cast<unsigned>(value);
-    held_bits += 6;
-    if (held_bits >= 8) {
-      held_bits -= 8;
-      out->bytes_.push_back(static_cast<uint8_t>((held >> held_bits) & 0xFFU));
-      held &= (1U << held_bits) - 1;
-    }
+    all |= sextet(c);
   }
-  if (held_bits > 0) {  // Encoders pad to sextets only: the last bits may carry content.
-    out->bytes_.push_back(static_cast<uint8_t>((held << (8 - held_bits)) & 0xFFU));
-  }
-  return out;
+  return (all & kTop) == 0 ? std::optional(Bits(text)) : std::nullopt;
 }
 
 unsigned Bits::number(size_t at, unsigned width) const {
-  unsigned value = 0;
-  for (size_t bit = at; bit < at + width; ++bit) {
-    const unsigned one = bit < count() ? (bytes_[bit / 8] >> (7 - bit % 8)) & 1U : 0U;
-    value = (value << 1U) | one;
+  const size_t end = at + width;
+  const size_t last = (end + 5) / 6;
+  uint64_t value = 0;  // Seven sextets at most.
+  for (size_t i = at / 6; i < last; ++i) {
+    value = value << 6U | (i < text_.size() ? sextet(text_[i]) : 0U);
   }
-  return value;
+  value >>= last * 6 - end;
+  return static_cast<unsigned>(value & ((uint64_t{1} << width) - 1));
 }
 
 }  // namespace spillway::openrtb::consent

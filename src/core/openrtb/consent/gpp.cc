@@ -4,10 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "openrtb/consent/bits.h"
 #include "openrtb/consent/us_privacy.h"
@@ -31,38 +30,6 @@ std::optional<unsigned> fibonacci(const Bits& bits, size_t& at) {
     term = std::exchange(next_term, term + next_term);
   }
   return std::nullopt;
-}
-
-bool add_ids(std::vector<unsigned>& ids, unsigned first, unsigned last) {
-  if (last > Gpp::kMaxSectionId || ids.size() + (last - first) >= Gpp::kMaxSections) {
-    return false;
-  }
-  for (unsigned id = first; id <= last; ++id) {
-    ids.push_back(id);
-  }
-  return true;
-}
-
-std::optional<std::vector<unsigned>> header_ids(std::string_view text) {
-  const std::optional<Bits> bits = Bits::decode(text);
-  if (!bits || bits->number(0, 6) != 3 || bits->number(6, 6) != 1) {
-    return std::nullopt;
-  }
-  std::vector<unsigned> ids;
-  size_t at = 24;
-  for (unsigned left = bits->number(12, 12); left > 0; --left) {
-    const bool group = bits->is_set(at++);
-    const std::optional<unsigned> offset = fibonacci(*bits, at);
-    const std::optional<unsigned> more = group ? fibonacci(*bits, at) : 0;
-    if (!offset || !more) {
-      return std::nullopt;
-    }
-    const unsigned first = (ids.empty() ? 0 : ids.back()) + *offset;
-    if (!add_ids(ids, first, first + *more)) {
-      return std::nullopt;
-    }
-  }
-  return ids;
 }
 
 /// First bits of the opt-outs of a section's version 1: two bits each, 1 is "opted out".
@@ -100,30 +67,60 @@ OptOut gpc_of(std::string_view part) {
 
 }  // namespace
 
+bool Gpp::add(unsigned first, unsigned last) {
+  if (last > kMaxSectionId || count_ + (last - first) >= kMaxSections) {
+    return false;
+  }
+  for (unsigned id = first; id <= last; ++id) {
+    list_[count_++].id = id;
+  }
+  return true;
+}
+
+bool Gpp::read_header(std::string_view header) {
+  const std::optional<Bits> bits = Bits::decode(header);
+  if (!bits || bits->number(0, 6) != 3 || bits->number(6, 6) != 1) {
+    return false;
+  }
+  size_t at = 24;
+  for (unsigned left = bits->number(12, 12); left > 0; --left) {
+    const bool group = bits->is_set(at++);
+    const std::optional<unsigned> offset = fibonacci(*bits, at);
+    const std::optional<unsigned> more = group ? fibonacci(*bits, at) : 0;
+    if (!offset || !more) {
+      return false;
+    }
+    const unsigned first = (count_ == 0 ? 0 : list_[count_ - 1].id) + *offset;
+    if (!add(first, first + *more)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::optional<Gpp> Gpp::decode(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
     return std::nullopt;
   }
   size_t end = text.find('~');
-  const std::optional<std::vector<unsigned>> ids = header_ids(text.substr(0, end));
-  if (!ids) {
+  std::optional<Gpp> out(std::in_place);
+  if (!out->read_header(text.substr(0, end))) {
     return std::nullopt;
   }
-  std::optional<Gpp> out(std::in_place);
-  for (const unsigned id : *ids) {
+  for (Section& section : std::span(out->list_).first(out->count_)) {
     if (end == std::string_view::npos) {
       return std::nullopt;
     }
     const size_t begin = end + 1;
     end = text.find('~', begin);
-    out->sections_.push_back({.id = id, .text = std::string(text.substr(begin, end - begin))});
+    section.text = text.substr(begin, end - begin);
   }
   return end == std::string_view::npos ? out : std::nullopt;
 }
 
-const std::string* Gpp::find(unsigned id) const {
-  const auto found = std::ranges::find(sections_, id, &Section::id);
-  return found == sections_.end() ? nullptr : &found->text;
+const std::string_view* Gpp::find(unsigned id) const {
+  const auto found = std::ranges::find(sections(), id, &Section::id);
+  return found == sections().end() ? nullptr : &found->text;
 }
 
 OptOut us_section_opt_out(unsigned id, std::string_view text) {

@@ -20,7 +20,7 @@ std::string listed(std::string_view text) {
   }
   std::string out;
   for (const Gpp::Section& section : gpp->sections()) {
-    out += std::to_string(section.id) + '=' + section.text + ' ';
+    out += std::to_string(section.id) + '=' + std::string(section.text) + ' ';
   }
   return out;
 }

@@ -37,7 +37,7 @@ PrivacyClass class_of(PrivacyReason reason, const PrivacyPolicy& policy) {
 
 /// Whether every consent string gives the DSP a basis for a purpose.
 bool has_basis(const PrivacySignals& signals, const DspPrivacy& dsp, unsigned purpose) {
-  return std::ranges::all_of(signals.consents, [&](const openrtb::consent::Tcf& tcf) {
+  return std::ranges::all_of(signals.consents(), [&](const Tcf& tcf) {
     return tcf.has_basis(purpose, dsp.gvl_id, dsp.legitimate_interest);
   });
 }
@@ -48,7 +48,7 @@ void apply_gdpr(const PrivacySignals& signals, const PrivacyPolicy& policy, cons
   if (signals.bad_consent) {
     return apply(decision, PrivacyReason::kGdprBadConsent, no_basis);
   }
-  if (signals.consents.empty()) {
+  if (signals.consents().empty()) {
     return apply(decision, PrivacyReason::kGdprNoConsent, no_basis);
   }
   if (dsp.gvl_id == 0) {
@@ -104,15 +104,13 @@ std::string_view to_string(PrivacyClass copy) {
 PrivacyDecision decide(const PrivacySignals& signals, const PrivacyPolicy& policy,
                        const DspPrivacy& dsp) {
   PrivacyDecision decision;
-  for (unsigned i = 0; i < kReasons; ++i) {
+  for (unsigned i = 0; i < kReasons && !signals.reasons.empty(); ++i) {
     const auto reason = static_cast<PrivacyReason>(i);
     if (signals.reasons.has(reason)) {
       apply(decision, reason, class_of(reason, policy));
     }
   }
-  const bool concerned =
-      !signals.nosale_all && std::ranges::find(signals.nosale, dsp.name) == signals.nosale.end();
-  if (signals.us_privacy && concerned) {
+  if (signals.opts_out_of_sale(dsp.name)) {
     apply(decision, PrivacyReason::kUsPrivacy, class_of(policy.us));
   }
   using Gdpr = PrivacySignals::Gdpr;

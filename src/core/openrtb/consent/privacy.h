@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <initializer_list>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "openrtb/consent/tcf.h"
 #include "openrtb/document.h"
@@ -94,23 +96,46 @@ struct DspPrivacy {
 
 /// What a request says about privacy, read once for all DSPs. Where the places of 2.5 and 2.6 (or
 /// GPP beside them) disagree, the stricter counts; of several consent strings all must allow.
-/// Owns what it holds; one thread. Memory: the consent strings'.
-struct PrivacySignals {
+/// Points into the document, which must outlive it; one thread. Memory: its own few hundred bytes;
+/// what is allocated is the text of a consent string that the request spells with JSON escapes,
+/// which nobody does whose string is base64url.
+class PrivacySignals {
+ public:
   enum class Gdpr : uint8_t { kUnknown, kNo, kYes };
 
+  PrivacySignals() = default;
+  PrivacySignals(PrivacySignals&&) noexcept = default;
+  PrivacySignals& operator=(PrivacySignals&&) noexcept = default;
+
   Gdpr gdpr = Gdpr::kUnknown;
-  PrivacyReasons reasons;           ///< Those that hold for every DSP but the US-privacy string.
-  bool us_privacy = false;          ///< That string opts out.
-  bool nosale_all = false;          ///< ext.prebid.nosale has "*": the opt-out concerns no DSP.
-  std::vector<std::string> nosale;  ///< DSPs it does not concern.
-  std::vector<openrtb::consent::Tcf> consents;
-  bool bad_consent = false;  ///< One more that cannot be read.
+  PrivacyReasons reasons;    ///< Those that hold for every DSP but the US-privacy string.
+  bool us_privacy = false;   ///< That string opts out,
+  bool nosale_all = false;   ///< ext.prebid.nosale has "*": which concerns no DSP,
+  NodeId nosale = kAbsent;   ///< or none of this list.
+  bool bad_consent = false;  ///< A consent string cannot be read.
+
+  /// Those that can.
+  [[nodiscard]] std::span<const Tcf> consents() const { return std::span(list_).first(count_); }
+
+  /// Whether the request's own opt-out from sale concerns a DSP.
+  [[nodiscard]] bool opts_out_of_sale(std::string_view dsp) const;
+
+ private:
+  friend class SignalsReader;
+
+  /// user.consent and user.ext.consent, and a section of each of two GPP strings.
+  static constexpr size_t kMaxConsents = 4;
+
+  const Document* document_ = nullptr;
+  std::array<Tcf, kMaxConsents> list_;
+  size_t count_ = 0;
+  std::forward_list<std::string> unescaped_;  ///< Texts that do not stand in the document as such.
 };
 
 /// Reads a request's signals. Cost: a few look-ups when it says nothing, else linear in the
 /// strings.
 /// Source: OpenRTB 2.6 sections 3.2.3, 3.2.18, 3.2.20 and the places 2.5 had in ext.
-[[nodiscard]] PrivacySignals read_privacy(const openrtb::Document& document);
+[[nodiscard]] PrivacySignals read_privacy(const Document& document);
 
 struct PrivacyDecision {
   PrivacyClass copy = PrivacyClass::kFull;

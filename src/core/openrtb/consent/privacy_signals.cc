@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "base/assert.h"
 #include "openrtb/consent/gpp.h"
 #include "openrtb/consent/privacy.h"
 #include "openrtb/consent/tcf.h"
@@ -18,11 +20,6 @@ namespace spillway::openrtb::consent {
 
 namespace {
 
-using openrtb::Document;
-using openrtb::Key;
-using openrtb::NodeId;
-using openrtb::consent::Gpp;
-using openrtb::consent::OptOut;
 using Gdpr = PrivacySignals::Gdpr;
 
 /// Where the framework is used (EU with outermost regions, EEA, United Kingdom with islands,
@@ -42,23 +39,29 @@ constexpr auto kTcfCountries2 = std::to_array<std::string_view>(
 static_assert(std::ranges::is_sorted(kTcfCountries) && std::ranges::is_sorted(kTcfCountries2));
 static_assert(kTcfCountries.size() == kTcfCountries2.size());
 
+}  // namespace
+
 /// Takes the signals of one request together.
-class Reader {
+class SignalsReader {
  public:
-  explicit Reader(const Document& document)
+  explicit SignalsReader(const Document& document)
       : document_(document),
         regs_(document.find(document.root(), Key::regs)),
         regs_ext_(document.find(regs_, Key::ext)),
         user_(document.find(document.root(), Key::user)),
-        device_(document.find(document.root(), Key::device)) {}
+        device_(document.find(document.root(), Key::device)) {
+    out_.document_ = &document;
+  }
 
   PrivacySignals read() {
     read_flags();
     read_us_privacy();
     read_nosale();
-    read_gpp();
-    add_consent(document_.find(user_, Key::consent));
-    add_consent(document_.path(user_, Key::ext, Key::consent));
+    for (const NodeId place : {regs_, regs_ext_}) {
+      read_gpp(place);
+    }
+    add_consent(text(document_.find(user_, Key::consent)));
+    add_consent(text(document_.path(user_, Key::ext, Key::consent)));
     settle_gdpr();
     return std::move(out_);
   }
@@ -74,6 +77,14 @@ class Reader {
     }
   }
 
+  /// A string where it stands; one with escapes is decoded and kept with the signals.
+  std::string_view text(NodeId id) {
+    if (!document_.is(id, openrtb::Kind::kString) || !document_.node(id).escaped) {
+      return document_.raw_string(id);
+    }
+    return out_.unescaped_.emplace_front(document_.string(id));
+  }
+
   void read_flags() {
     add_if(
         is_one(document_.find(regs_, Key::coppa)) || is_one(document_.find(regs_ext_, Key::coppa)),
@@ -85,10 +96,9 @@ class Reader {
 
   void read_us_privacy() {
     for (const NodeId place : {regs_, regs_ext_}) {
-      const std::string text = document_.string(document_.find(place, Key::us_privacy));
+      const std::string_view said = text(document_.find(place, Key::us_privacy));
       out_.us_privacy =
-          out_.us_privacy ||
-          (!text.empty() && openrtb::consent::us_privacy_opt_out(text) != OptOut::kNo);
+          out_.us_privacy || (!said.empty() && us_privacy_opt_out(said) != OptOut::kNo);
     }
   }
 
@@ -97,64 +107,66 @@ class Reader {
       return;
     }
     const NodeId prebid = document_.path(document_.root(), Key::ext, Key::prebid);
-    for (const NodeId dsp : document_.children(document_.find(prebid, "nosale"))) {
+    out_.nosale = document_.find(prebid, "nosale");
+    for (const NodeId dsp : document_.children(out_.nosale)) {
       out_.nosale_all = out_.nosale_all || document_.equals(dsp, "*");
-      out_.nosale.push_back(document_.string(dsp));
     }
   }
 
-  /// Sections of the strings in both places; without gpp_sid every section of a string applies.
-  void read_gpp() {
-    for (const NodeId place : {regs_, regs_ext_}) {
-      const NodeId sids = document_.find(place, Key::gpp_sid);
-      const std::string text = document_.string(document_.find(place, Key::gpp));
-      if (text.empty() && sids == openrtb::kAbsent) {
+  /// Sections of the string in one place; without gpp_sid every section of it applies.
+  void read_gpp(NodeId place) {
+    const NodeId sids = document_.find(place, Key::gpp_sid);
+    const std::string_view said = text(document_.find(place, Key::gpp));
+    if (said.empty() && sids == openrtb::kAbsent) {
+      return;
+    }
+    const std::optional<Gpp> gpp = Gpp::decode(said);
+    if (sids == openrtb::kAbsent) {
+      add_if(!gpp, PrivacyReason::kGppUnreadable);
+      for (const Gpp::Section& section : gpp ? gpp->sections() : std::span<const Gpp::Section>{}) {
+        apply_section(section.id, &section.text);
+      }
+      return;
+    }
+    constexpr unsigned kNoSection = Gpp::kMaxSectionId + 1;
+    std::bitset<kNoSection + 1> seen;  // However often a list repeats itself.
+    for (const NodeId sid : document_.children(sids)) {
+      const int64_t id = document_.integer(sid).value_or(kNoSection);
+      if (id <= 0) {  // 0 and -1: unknown, none applies.
         continue;
       }
-      const std::optional<Gpp> gpp = Gpp::decode(text);
-      if (sids == openrtb::kAbsent) {
-        add_if(!gpp, PrivacyReason::kGppUnreadable);
-        for (const Gpp::Section& section : gpp ? gpp->sections() : std::vector<Gpp::Section>{}) {
-          apply_section(section.id, &section.text);
-        }
-        continue;
-      }
-      for (const NodeId sid : document_.children(sids)) {
-        const int64_t id = document_.integer(sid).value_or(Gpp::kMaxSectionId + 1);
-        if (id > 0) {  // 0 and -1: unknown, none applies.
-          const auto number = static_cast<unsigned>(std::min<int64_t>(id, Gpp::kMaxSectionId + 1));
-          names_tcf_ = names_tcf_ || number == openrtb::consent::kGppTcfEu;
-          apply_section(number, gpp ? gpp->find(number) : nullptr);
-        }
+      const auto number = static_cast<unsigned>(std::min<int64_t>(id, kNoSection));
+      names_tcf_ = names_tcf_ || number == kGppTcfEu;
+      if (!seen.test(number)) {
+        seen.set(number);
+        apply_section(number, gpp ? gpp->find(number) : nullptr);
       }
     }
   }
 
-  void apply_section(unsigned id, const std::string* text) {
+  void apply_section(unsigned id, const std::string_view* said) {
     constexpr unsigned kHeader = 3;
     if (id == kHeader) {
       return;
     }
-    if (id == openrtb::consent::kGppTcfEu) {
-      add_consent(text == nullptr ? std::string_view{} : *text);
+    if (id == kGppTcfEu) {
+      add_consent(said == nullptr ? std::string_view{} : *said);
       return;
     }
-    const OptOut opt_out =
-        text == nullptr ? OptOut::kUnreadable : openrtb::consent::us_section_opt_out(id, *text);
+    const OptOut opt_out = said == nullptr ? OptOut::kUnreadable : us_section_opt_out(id, *said);
     add_if(opt_out == OptOut::kYes, PrivacyReason::kGppOptOut);
     add_if(opt_out == OptOut::kUnreadable, PrivacyReason::kGppUnreadable);
   }
 
-  void add_consent(NodeId value) { add_consent(std::string_view(document_.string(value))); }
-
-  void add_consent(std::string_view text) {
-    if (text.empty()) {
+  void add_consent(std::string_view said) {
+    if (said.empty()) {
       return;
     }
-    std::optional<openrtb::consent::Tcf> tcf = openrtb::consent::Tcf::decode(text);
+    const std::optional<Tcf> tcf = Tcf::decode(said);
     out_.bad_consent = out_.bad_consent || !tcf;
     if (tcf) {
-      out_.consents.push_back(std::move(*tcf));
+      SPILLWAY_ASSERT(out_.count_ < out_.list_.size());  // Each place is read once.
+      out_.list_[out_.count_++] = *tcf;
     }
   }
 
@@ -169,21 +181,27 @@ class Reader {
     if (!yes && !no) {
       yes = in_tcf_country();
       no = !yes && country_known_;
-      yes = yes || (!no && (out_.bad_consent || !out_.consents.empty()));
+      yes = yes || (!no && (out_.bad_consent || out_.count_ > 0));
     }
     out_.gdpr = yes ? Gdpr::kYes : no ? Gdpr::kNo : Gdpr::kUnknown;
   }
 
   bool in_tcf_country() {
+    constexpr size_t kLetters = 3;
     bool found = false;
     for (const NodeId owner : {device_, user_}) {
-      std::string country = document_.string(document_.path(owner, Key::geo, Key::country));
-      for (char& c : country) {
-        c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      }
+      const std::string_view country = text(document_.path(owner, Key::geo, Key::country));
       country_known_ = country_known_ || !country.empty();
-      found = found || std::ranges::binary_search(kTcfCountries, std::string_view(country)) ||
-              std::ranges::binary_search(kTcfCountries2, std::string_view(country));
+      if (country.size() > kLetters) {
+        continue;
+      }
+      std::array<char, kLetters> room{};
+      std::ranges::transform(country, room.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+      });
+      const std::string_view code(room.data(), country.size());
+      found = found || std::ranges::binary_search(kTcfCountries, code) ||
+              std::ranges::binary_search(kTcfCountries2, code);
     }
     return found;
   }
@@ -195,8 +213,18 @@ class Reader {
   PrivacySignals out_;
 };
 
-}  // namespace
+bool PrivacySignals::opts_out_of_sale(std::string_view dsp) const {
+  if (!us_privacy || nosale_all) {
+    return false;
+  }
+  for (const NodeId excepted : document_->children(nosale)) {
+    if (document_->equals(excepted, dsp)) {
+      return false;
+    }
+  }
+  return true;
+}
 
-PrivacySignals read_privacy(const openrtb::Document& document) { return Reader(document).read(); }
+PrivacySignals read_privacy(const Document& document) { return SignalsReader(document).read(); }
 
 }  // namespace spillway::openrtb::consent

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "openrtb/consent/bits.h"
 
@@ -110,11 +109,11 @@ std::optional<Tcf> Tcf::decode(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
     return std::nullopt;
   }
-  std::optional<Bits> bits = Bits::decode(text.substr(0, text.find('.')));
+  const std::optional<Bits> bits = Bits::decode(text.substr(0, text.find('.')));
   if (!bits || bits->number(0, 6) != 2) {
     return std::nullopt;
   }
-  Tcf tcf(std::move(*bits));
+  Tcf tcf(*bits);
   size_t at = kVendorsAt;
   const std::optional<Section> consents = tcf.read_section(at);
   const std::optional<Section> interests = consents ? tcf.read_section(at) : std::nullopt;
@@ -124,7 +123,7 @@ std::optional<Tcf> Tcf::decode(std::string_view text) {
   tcf.consents_ = *consents;
   tcf.interests_ = *interests;
   tcf.restrictions_at_ = at;
-  return std::optional<Tcf>(std::move(tcf));
+  return tcf;
 }
 
 }  // namespace spillway::openrtb::consent

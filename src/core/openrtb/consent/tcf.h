@@ -3,20 +3,23 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "openrtb/consent/bits.h"
 
 namespace spillway::openrtb::consent {
 
 /// The core segment of a TCF v2 consent string (`user.consent`): who may do what with the user's
-/// data. Owns a copy of the decoded bits (at most kMaxTextBytes * 3/4); immutable; any thread.
+/// data. Read where it stands: the text must outlive it. Immutable; any thread. A value of a few
+/// words.
 ///
 /// Source: IAB Europe Transparency and Consent Framework, consent string v2, core string.
 class Tcf {
  public:
   /// Longer texts are refused unread: every vendor twice as a bit field is about 22 KB.
   static constexpr size_t kMaxTextBytes = 65536;
+
+  /// Nobody may do anything.
+  Tcf() = default;
 
   /// Reads up to the first dot; later segments never widen a basis. nullopt when the text is too
   /// long, not base64url, not version 2, ends early, or holds a range that is empty, reversed or
@@ -70,7 +73,7 @@ class Tcf {
     bool interest = true;
   };
 
-  explicit Tcf(Bits text) : bits_(std::move(text)) {}
+  explicit Tcf(Bits text) : bits_(text) {}
 
   std::optional<Section> read_section(size_t& at) const;
   [[nodiscard]] bool restrictions_are_sound(size_t at) const;

@@ -18,7 +18,8 @@ TEST(Tcf, ReadsPurposesAndBothVendorEncodings) {
   writer.put_tcf_head().put(10, 16).put(0, 1).put(0b0100010101, 10);  // Consents 2, 6, 8, 10.
   writer.put(500, 16).put(1, 1).put(2, 12);                           // Interests by ranges:
   writer.put(0, 1).put(7, 16).put(1, 1).put(100, 16).put(500, 16);    // 7, 100-500.
-  const std::optional<Tcf> tcf = Tcf::decode(writer.put(0, 12).text() + ".YAAA");
+  const std::string text = writer.put(0, 12).text() + ".YAAA";
+  const std::optional<Tcf> tcf = Tcf::decode(text);
   ASSERT_TRUE(tcf.has_value());
   EXPECT_EQ(tcf->cmp_id(), 27U);
   EXPECT_EQ(tcf->vendor_list_version(), 15U);
@@ -56,7 +57,8 @@ TEST(Tcf, RefusesWhatNoBasisCanBeReadFrom) {
 }
 
 TEST(Tcf, GivesABasisByConsentOrByClaimedInterest) {
-  const std::optional<Tcf> tcf = Tcf::decode(tcf_text({1, 2}, {1, 2, 3, 7}));
+  const std::string text = tcf_text({1, 2}, {1, 2, 3, 7});
+  const std::optional<Tcf> tcf = Tcf::decode(text);
   ASSERT_TRUE(tcf.has_value());
   EXPECT_TRUE(tcf->has_basis(1, 7, false));
   EXPECT_TRUE(tcf->has_basis(2, 7, false));
@@ -88,7 +90,8 @@ TEST(Tcf, TakesOffWhatThePublisherRestricts) {
   constexpr unsigned kInterest = 2;
   constexpr unsigned kUndefined = 3;
   for (const unsigned kind : {kNotAllowed, kConsent, kInterest, kUndefined}) {
-    const std::optional<Tcf> tcf = Tcf::decode(restricted(kind));
+    const std::string text = restricted(kind);
+    const std::optional<Tcf> tcf = Tcf::decode(text);
     ASSERT_TRUE(tcf.has_value());
     for (unsigned vendor = 1; vendor <= 8; ++vendor) {
       const bool free = vendor < 3 || vendor > 5;

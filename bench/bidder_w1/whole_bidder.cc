@@ -1,4 +1,4 @@
-#include "bidder_w2/w2_bidder.h"
+#include "bidder_w1/whole_bidder.h"
 
 #include <chrono>
 #include <cstddef>
@@ -24,8 +24,8 @@ namespace spillway::bench {
 using bidder::NoticeKind;
 using bidder::Pipeline;
 
-W2Bidder::W2Bidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones,
-                   int64_t unix_s)
+WholeBidder::WholeBidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones,
+                         int64_t unix_s)
     : catalog_(rows, std::move(zones), 1),
       models_(*bidder::ModelSet::build({}, [](const std::string&) { return std::nullopt; })),
       signer_("https://b.example", {{"x", {{"k", std::string(32, 's')}}}}),
@@ -43,7 +43,7 @@ W2Bidder::W2Bidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone
   pacer_.refresh(paced);
 }
 
-size_t W2Bidder::ask(std::string_view padded, const bidder::caps::Segments& segments) {
+size_t WholeBidder::ask(std::string_view padded, const bidder::caps::Segments& segments) {
   pipeline_.begin({.settings = &settings_,
                    .exchanges = exchanges_,
                    .catalog = &catalog_,
@@ -58,7 +58,7 @@ size_t W2Bidder::ask(std::string_view padded, const bidder::caps::Segments& segm
                    .geo = {},
                    .shading = {},
                    .asks_segments = true,
-                   .asks_caps = false},
+                   .asks_caps = asks_caps_},
                   {.now = now_,
                    .time_zero = now_,
                    .unix_s = unix_s_,
@@ -69,14 +69,17 @@ size_t W2Bidder::ask(std::string_view padded, const bidder::caps::Segments& segm
                    .body = padded});
   for (auto next = Pipeline::Next::kMore; next != Pipeline::Next::kDone;) {
     next = pipeline_.step(now_);
-    if (next == Pipeline::Next::kAsk) {
+    if (next == Pipeline::Next::kAsk && pipeline_.ask().what == bidder::Ask::What::kSegments) {
       pipeline_.on_segments(segments);
+    } else if (next == Pipeline::Next::kAsk) {
+      nothing_shown_.resize(pipeline_.ask().keys.size());
+      pipeline_.on_counts(nothing_shown_);
     }
   }
   return pipeline_.bids();
 }
 
-bool W2Bidder::notice(std::string_view kind, std::string_view query) {
+bool WholeBidder::notice(std::string_view kind, std::string_view query) {
   const auto notice = signer_.read(kind, query, unix_s_);
   if (!notice) {
     return false;
@@ -108,7 +111,7 @@ bool W2Bidder::notice(std::string_view kind, std::string_view query) {
   return true;
 }
 
-void W2Bidder::pass(base::Duration time) {
+void WholeBidder::pass(base::Duration time) {
   now_ += time;
   unix_s_ += std::chrono::duration_cast<std::chrono::seconds>(time).count();
   (void)grant_.expire(now_, 65'536);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "bidder/caps/segments.h"
 #include "bidder/caps/table.h"
+#include "bidder/caps/window.h"
 #include "bidder/catalog.h"
 #include "bidder/model.h"
 #include "bidder/notice.h"
@@ -22,9 +23,12 @@ namespace spillway::bench {
 
 /// The bidder without its sockets: one worker's pipeline over a catalog, caps and budgets in this
 /// process, and notices that move them as the program's do.
-class W2Bidder {
+class WholeBidder {
  public:
-  W2Bidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones, int64_t unix_s);
+  WholeBidder(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones, int64_t unix_s);
+
+  /// From now on counts of caps are asked for, and answered at once: nothing was shown elsewhere.
+  void ask_caps() { asks_caps_ = true; }
 
   /// Decides a request; `segments` are its user's. How many bids went out: their answer is body().
   size_t ask(std::string_view padded, const bidder::caps::Segments& segments);
@@ -64,6 +68,8 @@ class W2Bidder {
   base::Instant now_{std::chrono::hours(1)};
   int64_t unix_s_;
   uint64_t requests_ = 0;
+  bool asks_caps_ = false;
+  std::vector<bidder::caps::CapCounts> nothing_shown_;
 };
 
 }  // namespace spillway::bench
