@@ -15,6 +15,7 @@
 #include "adapters/redis_fixture.h"
 #include "agent/agent_process.h"
 #include "agent/haproxy_process.h"
+#include "agent/served_process.h"
 #include "e2e/exchange_process.h"
 #include "e2e/metric_families.h"
 
@@ -43,6 +44,19 @@ TEST(Agent, ItsWeightIsHaproxysAndOrdersChangeIt) {
   EXPECT_TRUE(becomes([&] { return haproxy.state("s").admin == 0; }));
   EXPECT_EQ(haproxy.state("s").operational, 2);
   EXPECT_GT(agent.metric("spillway_agent_polls_total{end=\"answered\"}"), 5);
+}
+
+// HAProxy 3.1 takes the absolute weight; 2.6 must not stumble over it.
+TEST(Agent, TheAbsoluteWeightBesideTheRelativeOneLeavesHaproxyTheLatter) {
+  const ServedProcess server;
+  const AgentProcess agent("i-1", "absolute_weight: true", kPinned);
+  ASSERT_TRUE(agent.started()) << agent.log();
+  const HaproxyProcess haproxy({{"s", server.port(), agent.port()}});
+  ASSERT_TRUE(haproxy.up()) << "haproxy does not run: tools/setup check";
+  EXPECT_TRUE(becomes([&] { return agent.poll() == "up 137% weight:137\n"; }));
+  EXPECT_TRUE(becomes([&] { return haproxy.state("s").weight == 137; }));
+  EXPECT_EQ(haproxy.state("s").operational, 2);
+  EXPECT_EQ(haproxy.state("s").admin, 0);
 }
 
 TEST(Agent, ADryRunDecidesAndLeavesHaproxyAlone) {
@@ -89,6 +103,27 @@ TEST(Agent, TakesNoOrdersFromWebPagesNorWrongOnes) {
   EXPECT_EQ(agent.admin().call("POST", "/pin").status(), 400);
   EXPECT_EQ(agent.admin().call("POST", "/status").status(), 405);
   EXPECT_EQ(agent.admin().call("GET", "/nothing").status(), 404);
+}
+
+TEST(Agent, SighupTakesAnotherLawAndKeepsTheOldOneWhenTheFileIsBad) {
+  AgentProcess agent("i-1", "", kPinned);
+  ASSERT_TRUE(agent.started()) << agent.log();
+  EXPECT_TRUE(becomes([&] { return agent.poll() == "up 137%\n"; }));
+  agent.edit("static_weight: 137", "static_weight: 1370");
+  agent.signal(SIGHUP);
+  EXPECT_TRUE(
+      becomes([&] { return agent.metric("spillway_agent_reloads_total{end=\"refused\"}") == 1; }));
+  EXPECT_NE(agent.admin().call("POST", "/admin/reload").body.find("law.static_weight"),
+            std::string::npos);
+  const auto ticks = agent.metric("spillway_agent_ticks_total");
+  EXPECT_TRUE(becomes([&] { return agent.metric("spillway_agent_ticks_total") > ticks + 2; }));
+  EXPECT_EQ(agent.poll(), "up 137%\n");
+  agent.edit("static_weight: 1370", "static_weight: 90");
+  agent.signal(SIGHUP);
+  EXPECT_TRUE(becomes([&] { return agent.poll() == "up 90%\n"; }));
+  agent.edit("period: 200ms", "period: 300ms");
+  EXPECT_NE(agent.admin().call("POST", "/admin/reload").body.find("wants a restart"),
+            std::string::npos);
 }
 
 TEST(Agent, LeavesWhenNothingIsInFlightAndIsReadyWhenItComesBack) {

@@ -14,6 +14,7 @@
 
 #include "agent/agent_process.h"
 #include "agent/haproxy_process.h"
+#include "agent/served_process.h"
 #include "net/test_kit.h"
 
 namespace spillway::e2e {

@@ -14,6 +14,7 @@
 #include "base/rates.h"
 #include "base/rng.h"
 #include "bidder/generate/catalogs.h"
+#include "bidder/model.h"
 #include "bidder/pipeline.h"
 #include "bidder/pipeline_fixture.h"
 #include "exchange/clearing/bid.h"
@@ -38,9 +39,12 @@ std::string_view one_of(base::Rng& rng, const std::array<std::string_view, N>& v
 
 std::string imp_of(base::Rng& rng, int number) {
   std::string imp = R"({"id":"imp )" + std::to_string(number) + '"';
-  imp += one_of(rng, std::array<std::string_view, 4>{
+  imp += one_of(rng, std::array<std::string_view, 5>{
                          "", R"(,"bidfloor":0.2)", R"(,"bidfloor":1.5,"bidfloorcur":"EUR")",
-                         R"(,"pmp":{"deals":[{"id":"deal-1","bidfloor":0.5,"at":3}]})"});
+                         R"(,"pmp":{"deals":[{"id":"deal-1","bidfloor":0.5,"at":3}]})",
+                         R"(,"bidfloor":0.3,"pmp":{"private_auction":1,"deals":[{"id":"deal-2",)"
+                         R"("bidfloor":0.4,"bidfloorcur":"EUR","at":1},)"
+                         R"({"id":"deal-1","bidfloor":0.2,"at":2}]})"});
   imp += one_of(rng, std::array<std::string_view, 3>{"", R"(,"secure":1)", R"(,"instl":1)"});
   imp += one_of(
       rng,
@@ -63,8 +67,10 @@ std::string request_of(base::Rng& rng, int number) {
   body += rng.below(2) == 0 ? "1" : "2";
   body += one_of(rng, std::array<std::string_view, 4>{"", R"(,"cur":["USD"])", R"(,"cur":["EUR"])",
                                                       R"(,"cur":["GBP","USD"])"});
-  body += one_of(rng, std::array<std::string_view, 3>{"", R"(,"bcat":["IAB7","IAB18","IAB20"])",
-                                                      R"(,"badv":["example.com"])"});
+  body += one_of(rng, std::array<std::string_view, 6>{"", "", R"(,"bcat":["IAB7","IAB18","IAB20"])",
+                                                      R"(,"badv":["example.com"])",
+                                                      R"(,"acat":["IAB1","IAB2","IAB3","IAB19"])",
+                                                      R"(,"bcat":["1","2"],"cattax":7)"});
   body += one_of(
       rng, std::array<std::string_view, 2>{R"(,"site":{"domain":"news.example","cat":["IAB12"]})",
                                            R"(,"app":{"bundle":"org.example.app"})"});
@@ -90,7 +96,13 @@ exchange::DspConfig strict() {
 }
 
 TEST(BidsOfTheBidder, PassEveryRuleOfTheExchange) {
-  const auto rows = generate::honest_catalog({.seed = 7, .campaigns = 3'000, .today_s = kNowS});
+  auto rows = generate::honest_catalog({.seed = 7, .campaigns = 3'000, .today_s = kNowS});
+  for (size_t i = 0; i < rows.line_items.size(); i += 5) {
+    rows.line_items[i].targeting.of(Dimension::kDeal).include = {i % 2 == 0 ? "deal-1" : "deal-2"};
+  }
+  for (size_t i = 0; i < rows.advertisers.size(); i += 2) {
+    rows.advertisers[i].categories.push_back(i % 4 == 0 ? "7:2" : "7:9");
+  }
   Market market(rows, adapters::time_zones_of(rows, kNowS));
   market.rates = base::Rates({}, kNowS * 1000, std::chrono::hours(72));
   ASSERT_TRUE(market.rates.add({{'E', 'U', 'R'}}, 900'000'000));
@@ -131,6 +143,7 @@ TEST(BidsOfTheBidder, PassEveryRuleOfTheExchange) {
   EXPECT_GT(by_media[0], 100U) << "banners";
   EXPECT_GT(by_media[1], 100U) << "videos";
   EXPECT_GT(by_media[2] + by_media[3], 50U) << "audio and native";
+  EXPECT_GT(deals, 100U);
   std::printf("bids: %zu banner, %zu video, %zu audio, %zu native, %zu in deals\n", by_media[0],
               by_media[1], by_media[2], by_media[3], deals);
 }

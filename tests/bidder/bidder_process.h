@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -16,10 +19,12 @@
 
 namespace spillway::e2e {
 
-/// A catalog in a SQLite file of its own.
+/// A catalog in a SQLite file of its own, or in another store.
 class CatalogFile {
  public:
   CatalogFile() : address_("sqlite:" + file_.path()) {}
+
+  explicit CatalogFile(std::string address) : address_(std::move(address)) {}
 
   void write(const bidder::CatalogRows& rows) const {
     auto store = adapters::open_catalog(address_);
@@ -31,6 +36,9 @@ class CatalogFile {
   }
 
   [[nodiscard]] const std::string& address() const { return address_; }
+
+  /// Of the SQLite file.
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
 
  private:
   TemporaryFile file_;
@@ -84,6 +92,11 @@ class BidderProcess : public ServerProcess {
                          std::string_view section_keys = "", std::string_view catalog_keys = "")
       : BidderProcess(std::make_unique<CatalogFile>(), rows, more, section_keys, catalog_keys) {}
 
+  BidderProcess(std::unique_ptr<CatalogFile> catalog, const bidder::CatalogRows& rows,
+                std::string_view more, std::string_view section_keys, std::string_view catalog_keys)
+      : ServerProcess("bidder", config(*catalog, rows, more, catalog_keys), section_keys),
+        catalog_(std::move(catalog)) {}
+
   [[nodiscard]] Message bid(std::string_view body, std::string_view query = "") const {
     return caller().post("/openrtb2/bid" + std::string(query), body);
   }
@@ -97,6 +110,30 @@ class BidderProcess : public ServerProcess {
   /// Until a series has reached a value.
   [[nodiscard]] bool reaches(const std::string& series, double value) const {
     return within(std::chrono::seconds(20), [&] { return metrics()[series] >= value; });
+  }
+
+  /// The sum of all series of a metric that have these labels ('reason="x"').
+  [[nodiscard]] double total(std::string_view name,
+                             std::initializer_list<std::string_view> labels = {}) const {
+    double sum = 0;
+    for (const auto& [series, value] : metrics()) {
+      const bool is_it = series == name || series.starts_with(std::string(name) + "{");
+      if (is_it &&
+          std::ranges::all_of(labels, [&](auto label) { return series.contains(label); })) {
+        sum += value;
+      }
+    }
+    return sum;
+  }
+
+  /// Asks until a total has reached 1; false when it does not in 20 s.
+  template <typename Ask>
+  [[nodiscard]] bool moves(std::string_view name, std::initializer_list<std::string_view> labels,
+                           Ask ask) const {
+    return within(std::chrono::seconds(20), [&] {
+      ask();
+      return total(name, labels) >= 1;
+    });
   }
 
   [[nodiscard]] const CatalogFile& catalog() const { return *catalog_; }
@@ -123,13 +160,25 @@ class BidderProcess : public ServerProcess {
                        catalog_keys, has_exchanges ? std::string_view{} : kBidderKeys, more);
   }
 
-  BidderProcess(std::unique_ptr<CatalogFile> catalog, const bidder::CatalogRows& rows,
-                std::string_view more, std::string_view section_keys, std::string_view catalog_keys)
-      : ServerProcess("bidder", config(*catalog, rows, more, catalog_keys), section_keys),
-        catalog_(std::move(catalog)) {}
-
   std::unique_ptr<CatalogFile> catalog_;
 };
+
+/// A request of a user for one banner of 300x250.
+inline std::string request_of(std::string_view user) {
+  return fmt::format(
+      R"({{"id":"r","tmax":500,"at":1,"site":{{"domain":"n.example"}},"user":{{"id":"{}"}},)"
+      R"("imp":[{{"id":"1","banner":{{"w":300,"h":250}}}}]}})",
+      user);
+}
+
+/// The campaign of an answer's first bid; "" when there is none.
+inline std::string winner_of(const Message& answer) {
+  constexpr std::string_view kName = R"("cid":")";
+  const size_t at = answer.body.find(kName);
+  const size_t from = at + kName.size();
+  return at == std::string::npos ? ""
+                                 : answer.body.substr(from, answer.body.find('"', from) - from);
+}
 
 /// The path and query of the first address of this name in an answer, macros filled in.
 inline std::string notice_of(const std::string& answer, std::string_view name,

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -25,13 +26,6 @@ using namespace std::chrono_literals;
 using adapters::testing::DelayingProxy;
 using adapters::testing::RedisProcess;
 
-std::string request(std::string_view user) {
-  return fmt::format(
-      R"({{"id":"r","tmax":500,"at":1,"site":{{"domain":"n.example"}},"user":{{"id":"{}"}},)"
-      R"("imp":[{{"id":"1","banner":{{"w":300,"h":250}}}}]}})",
-      user);
-}
-
 /// Campaign 1 is strict and dear, 2 is open, 3 wants segment 7 and is dearest.
 bidder::CatalogRows rows() {
   const std::vector<bidder::Cap> cap{{.window = bidder::CapWindow::kDay, .most = 2}};
@@ -48,17 +42,12 @@ std::string redis_section(const std::string& address) {
   return fmt::format("redis: {{ primary: \"{}\", stall_after: 500ms }}\n", address);
 }
 
-std::string winner_of(const Message& answer) {
-  const size_t at = answer.body.find(R"("cid":")");
-  return at == std::string::npos ? "" : answer.body.substr(at + 7, 1);
-}
-
 /// Times of `count` requests one after the other, sorted.
 std::vector<std::chrono::milliseconds> times(const BidderProcess& bidder, int count) {
   std::vector<std::chrono::milliseconds> all;
   for (int i = 0; i < count; ++i) {
     const auto began = Clock::now();
-    (void)bidder.bid(request(fmt::format("timed {}", i)));
+    (void)bidder.bid(request_of(fmt::format("timed {}", i)));
     all.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began));
   }
   std::ranges::sort(all);
@@ -86,7 +75,8 @@ class BidderRedis : public ::testing::Test {
 
   /// Its segments and counts can be read again.
   static bool serves_in_full(const BidderProcess& bidder, std::string_view user) {
-    return BidderProcess::within(60s, [&] { return winner_of(bidder.bid(request(user))) == "3"; });
+    return BidderProcess::within(60s,
+                                 [&] { return winner_of(bidder.bid(request_of(user))) == "3"; });
   }
 
   void know(std::string_view user, std::string_view segments) {
@@ -104,14 +94,14 @@ TEST_F(BidderRedis, GivesSegmentsAndKeepsCountsAcrossInstances) {
   ASSERT_TRUE(one.ready());
   ASSERT_TRUE(two.ready());
   ASSERT_TRUE(serves_in_full(one, "known"));
-  EXPECT_EQ(winner_of(one.bid(request("nobody"))), "1");
+  EXPECT_EQ(winner_of(one.bid(request_of("nobody"))), "1");
   for (int i = 0; i < 2; ++i) {
-    const auto answer = one.bid(request("shared"));
+    const auto answer = one.bid(request_of("shared"));
     ASSERT_EQ(winner_of(answer), "1");
     EXPECT_EQ(one.caller().call("GET", notice_of(answer.body, "nurl", "2")).status(), 204);
   }
   ASSERT_TRUE(one.reaches(R"(spillway_bidder_redis_wins_total{event="written"})", 2));
-  EXPECT_EQ(winner_of(two.bid(request("shared"))), "2") << "what one has shown the other knows";
+  EXPECT_EQ(winner_of(two.bid(request_of("shared"))), "2") << "what one has shown the other knows";
 }
 
 TEST_F(BidderRedis, KilledItCostsTheStrictTheirBidsAndTheOpenTheirCaps) {
@@ -120,12 +110,15 @@ TEST_F(BidderRedis, KilledItCostsTheStrictTheirBidsAndTheOpenTheirCaps) {
   ASSERT_TRUE(bidder.ready());
   ASSERT_TRUE(serves_in_full(bidder, "known"));
   redis_.kill();
-  EXPECT_TRUE(
-      BidderProcess::within(10s, [&] { return winner_of(bidder.bid(request("other"))) == "2"; }));
-  EXPECT_NE(winner_of(bidder.bid(request("never seen"))), "3") << "it narrows, never widens";
+  EXPECT_TRUE(BidderProcess::within(
+      10s, [&] { return winner_of(bidder.bid(request_of("other"))) == "2"; }));
+  EXPECT_NE(winner_of(bidder.bid(request_of("never seen"))), "3") << "it narrows, never widens";
   auto metrics = bidder.metrics();
   EXPECT_GE(metrics[R"(spillway_bidder_caps_skipped_total{reason="unread"})"], 1);
   EXPECT_GE(metrics[R"(spillway_bidder_segments_total{state="could_not_ask"})"], 1);
+  EXPECT_GE(metrics["spillway_bidder_caps_unread_total"], 1);
+  EXPECT_GE(bidder.total("spillway_bidder_dropped_total", {R"(reason="caps_unread")"}), 1)
+      << "the strict are silent";
   EXPECT_TRUE(redis_.start());
   know("known too", "7");
   EXPECT_TRUE(serves_in_full(bidder, "known too"));
@@ -140,7 +133,7 @@ TEST_F(BidderRedis, FrozenItOpensTheCircuitAndAnswersStayFast) {
   redis_.freeze();
   const auto began = Clock::now();
   const auto is_open = [&] {
-    (void)bidder.bid(request(fmt::format("u{}", Clock::now().time_since_epoch().count())));
+    (void)bidder.bid(request_of(fmt::format("u{}", Clock::now().time_since_epoch().count())));
     auto metrics = bidder.metrics();
     return metrics[R"(spillway_bidder_circuit_state{dependency="redis",state="open"})"] == 1;
   };
@@ -152,6 +145,8 @@ TEST_F(BidderRedis, FrozenItOpensTheCircuitAndAnswersStayFast) {
       static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(opened).count()),
       static_cast<long long>(while_open[50].count()),
       static_cast<long long>(while_open.back().count()));
+  EXPECT_GE(bidder.total("spillway_bidder_redis_failures_total", {R"(reason="circuit_open")"}), 1)
+      << "nobody waits any more";
   redis_.thaw();
   know("known too", "7");
   EXPECT_TRUE(serves_in_full(bidder, "known too"));
@@ -166,8 +161,6 @@ TEST_F(BidderRedis, ThirtyMillisecondsSlowItIsDoneWithout) {
       rows(), redis_section(proxy.address()) + "pipeline: { ask_timeout: 20ms, deadline: 60ms }\n");
   ASSERT_TRUE(bidder.ready());
   ASSERT_TRUE(serves_in_full(bidder, "known"));
-  // What is usual must be known before it changes: a store that was slow from its first call on
-  // comes back slowly.
   (void)times(bidder, 200);
   is_slow = true;
   const auto slow = times(bidder, 200);
@@ -180,6 +173,133 @@ TEST_F(BidderRedis, ThirtyMillisecondsSlowItIsDoneWithout) {
   is_slow = false;
   know("known too", "7");
   EXPECT_TRUE(serves_in_full(bidder, "known too")) << redis_state(bidder);
+}
+
+TEST_F(BidderRedis, ThirtyMillisecondsSlowFromTheFirstCallItIsDoneWithoutToo) {
+  know("known", "7");
+  std::atomic<bool> is_slow{true};
+  DelayingProxy proxy(redis_.port(), [&]() -> base::Duration { return is_slow ? 30ms : 0ms; });
+  const BidderProcess bidder(rows(), redis_section(proxy.address()));
+  ASSERT_TRUE(bidder.ready());
+  const auto began = Clock::now();
+  const bool opened = BidderProcess::within(20s, [&] {
+    (void)bidder.bid(request_of(fmt::format("u{}", Clock::now().time_since_epoch().count())));
+    return bidder.total("spillway_bidder_circuit_state", {R"(state="open")"}) == 1;
+  });
+  EXPECT_TRUE(opened) << redis_state(bidder);
+  const auto took = Clock::now() - began;
+  const auto slow = times(bidder, 200);
+  // Each answer is due after 40 ms: so none came later than that.
+  EXPECT_EQ(bidder.total("spillway_bidder_no_bids_total", {R"(reason="deadline")"}), 0);
+  EXPECT_EQ(bidder.total("spillway_bidder_deadline_misses_total"), 0);
+  EXPECT_GT(bidder.total("spillway_bidder_caps_skipped_total", {R"(reason="unread")"}), 0);
+  std::printf(
+      "slow from the first call: open after %lld ms; median %lld ms, p99 %lld ms\n",
+      static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()),
+      static_cast<long long>(slow[100].count()), static_cast<long long>(slow[198].count()));
+  is_slow = false;
+  EXPECT_TRUE(serves_in_full(bidder, "known")) << redis_state(bidder);
+}
+
+TEST_F(BidderRedis, ABlackHoleOpensTheCircuitAndEverythingIsBackBehindIt) {
+  know("known", "7");
+  std::atomic<bool> is_black{false};
+  // Connections are taken and bytes swallowed, and nothing is ever said.
+  DelayingProxy proxy(redis_.port(), [&]() -> base::Duration { return is_black ? 24h : 0ms; });
+  const BidderProcess bidder(rows(), redis_section(proxy.address()));
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_TRUE(serves_in_full(bidder, "known"));
+  is_black = true;
+  int number = 0;
+  EXPECT_TRUE(
+      bidder.moves("spillway_bidder_redis_failures_total", {R"(reason="circuit_open")"}, [&] {
+        EXPECT_EQ(winner_of(bidder.bid(request_of(fmt::format("dark {}", ++number)))), "2")
+            << "the open one bids on";
+      }));
+  EXPECT_GE(bidder.total("spillway_bidder_caps_unread_total"), 1);
+  is_black = false;
+  know("known too", "7");
+  EXPECT_TRUE(serves_in_full(bidder, "known too")) << redis_state(bidder);
+  EXPECT_EQ(bidder.total("spillway_bidder_deadline_misses_total"), 0);
+}
+
+TEST_F(BidderRedis, WinsWaitForItAndBeyondTheirQueueNoticesAreToBeSentAgain) {
+  const BidderProcess bidder(rows(), fmt::format("redis: {{ primary: \"{}\", stall_after: 500ms, "
+                                                 "win_queue: 2 }}\n",
+                                                 redis_.address()));
+  ASSERT_TRUE(bidder.ready());
+  std::vector<std::string> wins;
+  for (int i = 0; i < 12; ++i) {
+    const auto answer = bidder.bid(request_of(fmt::format("w{}", i)));
+    wins.push_back(notice_of(answer.body, "nurl", "1.5"));
+    ASSERT_NE(wins.back(), "") << answer.body;
+  }
+  redis_.kill();
+  const auto tell = [&](const std::string& target) {
+    return bidder.caller().call("GET", target).status();
+  };
+  std::vector<std::string> refused;
+  for (const auto& win : wins) {
+    const int status = tell(win);
+    EXPECT_TRUE(status == 204 || status == 503) << status;
+    if (status == 503) {
+      refused.push_back(win);
+    }
+  }
+  EXPECT_GE(refused.size(), 8U) << "two workers keep two each";
+  EXPECT_LT(refused.size(), wins.size());
+  EXPECT_EQ(bidder.total("spillway_bidder_redis_wins_waiting"),
+            static_cast<double>(wins.size() - refused.size()));
+  EXPECT_EQ(bidder.total("spillway_bidder_notices_total", {R"(end="busy")"}),
+            static_cast<double>(refused.size()));
+  EXPECT_TRUE(bidder.moves("spillway_bidder_redis_wins_total", {R"(event="retried")"}, [] {}));
+  EXPECT_NE(winner_of(bidder.bid(request_of("nobody"))), "") << "bids go on";
+  ASSERT_TRUE(redis_.start());
+  // Sent again until they are taken, as an exchange does.
+  EXPECT_TRUE(BidderProcess::within(60s, [&] {
+    std::erase_if(refused, [&](const std::string& win) { return tell(win) == 204; });
+    return refused.empty();
+  }));
+  EXPECT_TRUE(BidderProcess::within(60s, [&] {
+    return bidder.total("spillway_bidder_redis_wins_total", {R"(event="written")"}) ==
+           static_cast<double>(wins.size());
+  })) << redis_state(bidder);
+  EXPECT_EQ(bidder.total("spillway_bidder_redis_wins_waiting"), 0);
+}
+
+TEST_F(BidderRedis, FrozenWithALongPatienceItCostsTheDeadlineAndNothingIsHeld) {
+  const BidderProcess bidder(rows(), redis_section(redis_.address()) +
+                                         "pipeline: { deadline: 15ms, ask_timeout: 500ms }\n");
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_NE(winner_of(bidder.bid(request_of("first"))), "");
+  redis_.freeze();
+  int number = 0;
+  EXPECT_TRUE(bidder.moves("spillway_bidder_no_bids_total", {R"(reason="deadline")"}, [&] {
+    (void)bidder.bid(request_of(fmt::format("late {}", ++number)));
+  }));
+  EXPECT_GE(bidder.total("spillway_bidder_stage_late_total"), 1);
+  EXPECT_EQ(bidder.total("spillway_bidder_deadline_misses_total"), 0);
+  redis_.thaw();
+}
+
+TEST_F(BidderRedis, FrozenWithMoreRequestsThanThereIsRoomForTheyAreShedAtOnce) {
+  const BidderProcess bidder(rows(), redis_section(redis_.address()) +
+                                         "pipeline: { deadline: 1s, ask_timeout: 400ms }\n"
+                                         "shedding: { level_1: { in_flight: 1 } }\n");
+  ASSERT_TRUE(bidder.ready());
+  ASSERT_NE(winner_of(bidder.bid(request_of("first"))), "");
+  redis_.freeze();
+  EXPECT_TRUE(bidder.moves("spillway_bidder_shed_total", {R"(level="1")"}, [&] {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i) {
+      callers.emplace_back([&bidder, i] {
+        const int status = bidder.bid(request_of(fmt::format("crowd {}", i))).status();
+        EXPECT_TRUE(status == 200 || status == 204) << status;
+      });
+    }
+  }));
+  EXPECT_GE(bidder.total("spillway_bidder_no_bids_total", {R"(reason="shed")"}), 1);
+  redis_.thaw();
 }
 
 }  // namespace

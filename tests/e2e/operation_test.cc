@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <ios>
 #include <iterator>
@@ -256,6 +257,10 @@ TEST(Load, CountsWhatWasAnsweredWellAndNotWhatWasInvalid) {
   EXPECT_NE(answer.body.find(R"({"requests":2,"successes":1,"failures":0,"in_flight":0,"limit":)"),
             std::string::npos)
       << answer.body;
+  // One answer came since the start: it is the p95.
+  const size_t at = answer.body.find("\"p95_ms\":");
+  ASSERT_NE(at, std::string::npos) << answer.body;
+  EXPECT_GT(std::atof(answer.body.c_str() + at + 9), 0) << answer.body;
 }
 
 TEST(Recorder, WritesALogThatReplaysByteForByte) {

@@ -32,6 +32,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kKeyBytes = 16;
+/// Periods up to this: that an answer is overdue may be found at the next tick.
+constexpr base::Duration kSoon = 10s;
 constexpr size_t kKeyFileBytes = 4096;
 
 std::string host_name() {
@@ -165,6 +167,7 @@ void read_load(ConfigReader reader, AgentConfig& out) {
   std::string ready_url;
   adapters::LoadSettings load;
   load.timeout = std::min(load.timeout, out.law.period / 2);
+  load.judged_when_asked = out.law.period <= kSoon;
   adapters::PageSelectors page;
   reader.read("url", url);
   reader.read("ready_url", ready_url);

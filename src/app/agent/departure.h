@@ -31,6 +31,8 @@ class Departure {
  public:
   explicit Departure(const DepartureSettings& settings) : settings_(settings) {}
 
+  void set_settings(const DepartureSettings& settings) { settings_ = settings; }
+
   /// Takes nothing new from now on. Again: the first time counts, the later reason too.
   void drain(base::Instant now, DrainReason reason);
 

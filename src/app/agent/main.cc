@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <expected>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/serving/console.h"
+#include "base/result.h"
 #include "capacity/law_settings.h"
 
 namespace spillway::app::agent {
@@ -38,21 +40,40 @@ int check_config(const AgentConfig& config, const Options& options) {
   return 0;
 }
 
-int run_with(const Options& options) {
+/// The configuration of `options`, with what is wrong with it.
+AgentConfig read_config(const Options& options, std::vector<ConfigProblem>& problems) {
   const auto text = read_config_file(options.path);
   if (!text) {
-    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options.path,
-                           options.json);
+    problems.push_back({.key = "", .line = 0, .what = text.error()});
+    return {};
   }
+  return read_agent_config(*text, problems);
+}
+
+base::Result<AgentConfig, std::string> read_again(const Options& options) {
   std::vector<ConfigProblem> problems;
-  auto config = read_agent_config(*text, problems);
+  auto config = read_config(options, problems);
+  if (problems.empty()) {
+    return config;
+  }
+  std::string all;
+  for (const auto& problem : problems) {
+    all += fmt::format("{}{}:{}: {}: {}", all.empty() ? "" : "\n", options.path, problem.line,
+                       problem.key, problem.what);
+  }
+  return std::unexpected(std::move(all));
+}
+
+int run_with(const Options& options) {
+  std::vector<ConfigProblem> problems;
+  auto config = read_config(options, problems);
   if (!problems.empty()) {
     return report_problems(problems, options.path, options.json);
   }
   if (options.check) {
     return check_config(config, options);
   }
-  Service service(std::move(config));
+  Service service(std::move(config), [&options] { return read_again(options); });
   if (!service.error().empty()) {
     fmt::print(stderr, "spillway agent: {}\n", service.error());
     return kFailed;
@@ -77,7 +98,7 @@ int run(int argc, char** argv) {
       "  curl -X POST http://127.0.0.1:9921/freeze         hold the weight (also SIGUSR1)\n"
       "  curl -X POST 'http://127.0.0.1:9921/pin?weight=80'\n"
       "signals: SIGTERM drains, waits and ends; again, or SIGINT, ends at once; SIGUSR1 freezes\n"
-      "and unfreezes.\n"
+      "and unfreezes; SIGHUP reads law, drain and peers.list anew, a bad file changes nothing.\n"
       "exit: 0 done, 1 a problem in the configuration or the run, 2 wrong usage.");
   Options options;
   app.add_option("--config", options.path, "YAML file; docs/agent.md has every key")->required();

@@ -79,6 +79,7 @@ void Meter::take_load(base::Instant now, const Load& load, capacity::Reading& ou
   out.successes_per_second = (load->successes - before->successes) / seconds;
   out.failures_per_second = (load->failures - before->failures) / seconds;
   out.requests_per_second = (load->requests - before->requests) / seconds;
+  out.p95_ms = load->p95_ms;
   is_quiet_ = load->in_flight == 0 && load->requests == before->requests;
 }
 

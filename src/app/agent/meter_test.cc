@@ -46,6 +46,17 @@ TEST(Meter, MakesRatesOfCounts) {
   EXPECT_EQ(reading.window, 1s);
 }
 
+TEST(Meter, PassesTheTimeOfAnswersOnWithTheRatesOfTheirWindow) {
+  Meter meter(true);
+  auto counts = *load(100);
+  counts->p95_ms = 40;
+  EXPECT_EQ(meter.read(kStart, cpu(0.5), counts).p95_ms, 0);
+  counts->successes = 300;
+  counts->requests = 300;
+  EXPECT_EQ(meter.read(kStart + 1s, cpu(0.5), counts).p95_ms, 40);
+  EXPECT_EQ(meter.read(kStart + 2s, cpu(0.5), no_load(LoadErrc::kTimeout)).p95_ms, 0);
+}
+
 TEST(Meter, ANewcomerServesFromItsFirstCountsAndOneAtWorkSinceLong) {
   Meter newcomer(true);
   EXPECT_EQ(newcomer.read(kStart, cpu(0), load(0)).serving_for, 0s);

@@ -73,6 +73,8 @@ void write_reading(const capacity::Reading& reading, const Meter& meter, Metrics
              reading.failures_per_second);
   page.gauge("spillway_agent_requests_per_second", "All that came.", {},
              reading.requests_per_second);
+  page.gauge("spillway_agent_latency_p95_seconds", "Of the server's answers; 0: it does not tell.",
+             {}, reading.p95_ms / 1e3);
   const auto load = meter.load().value_or(adapters::LoadCounts{});
   page.gauge("spillway_agent_in_flight_requests", "Not answered yet.", {}, load.in_flight);
   page.gauge("spillway_agent_in_flight_limit", "Most that may be; 0: unknown.", {}, load.limit);
@@ -172,6 +174,12 @@ void write_counts(const AgentCounts& counts, MetricsPage& page) {
   }
   page.counter("spillway_agent_orders_refused_total", "Contents of orders_file that are wrong.", {},
                counts.orders_refused);
+  const auto reloads = [&page](std::string_view end, uint64_t value) {
+    page.counter("spillway_agent_reloads_total", "Readings of the configuration while running.",
+                 {{"end", end}}, value);
+  };
+  reloads("done", counts.reloads);
+  reloads("refused", counts.reloads_refused);
   page.counter("spillway_agent_own_id_heard_total", "Samples of another server under our id.", {},
                counts.own_id_heard);
 }
@@ -231,6 +239,8 @@ void write_peers(const adapters::PeerCounters& counters, MetricsPage& page) {
                counters.sent.value());
   page.counter("spillway_agent_samples_send_errors_total", "Datagrams the kernel refused.", {},
                counters.send_errors.value());
+  page.counter("spillway_agent_peers_moved_total", "Names found at another address than before.",
+               {}, counters.moved.value());
   write_rejected("peers", counters.rejected, page);
 }
 

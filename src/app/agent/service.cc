@@ -62,11 +62,12 @@ uint64_t random_number() {
 
 }  // namespace
 
-Service::Service(AgentConfig config)
+Service::Service(AgentConfig config, Read read)
     : config_(std::move(config)),
+      read_(std::move(read)),
       reactor_(clock_),
       signals_(std::make_unique<net::SignalSource>(
-          reactor_, std::initializer_list<int>{SIGTERM, SIGINT, SIGUSR1},
+          reactor_, std::initializer_list<int>{SIGTERM, SIGINT, SIGUSR1, SIGHUP},
           [this](int number) { on_signal(number); })),
       log_(static_cast<Level>(config_.log_level), STDERR_FILENO, kLogQueue),
       started_at_ms_(wall_clock_ms()),
@@ -155,10 +156,6 @@ void Service::open_sharing() {
       error_ = "peers.listen: " + peers_->error();
       return;
     }
-    for (const auto& peer : peers_->unknown_peers()) {
-      log_.event(Level::kError, "event=peer_unknown peer={} what=\"no address found: left out\"",
-                 observe::quoted(peer));
-    }
   }
   if (config_.redis && config_.redis_samples) {
     redis_ = std::make_unique<adapters::RedisSamples>(
@@ -231,7 +228,8 @@ void Service::run(
   log_.event(Level::kInfo,
              "event=started listen={} admin={} id={} zone={} class={} law={} peers={} dry_run={}",
              listen, admin, config_.id, config_.zone, law_.self().server_class,
-             to_string(config_.law.law), peers_ == nullptr ? 0 : peers_->peers(), config_.dry_run);
+             to_string(config_.law.law), config_.peers ? config_.peers->peers.size() : 0,
+             config_.dry_run);
   supervisor_.ready();
   on_timer(reactor_.refresh());
   reactor_.run();
@@ -245,6 +243,8 @@ void Service::on_signal(int number) {
   if (number == SIGUSR1) {
     given_.freeze = !given_.freeze;
     note_orders("signal");
+  } else if (number == SIGHUP) {
+    (void)reload();
   } else if (number == SIGINT || departure_.leaving()) {
     reactor_.stop();
   } else {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "adapters/agent_check.h"
 #include "adapters/cpu_reader.h"
@@ -20,6 +21,7 @@
 #include "app/agent/files.h"
 #include "app/agent/meter.h"
 #include "app/agent/orders.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "capacity/law.h"
 #include "capacity/reading.h"
@@ -45,6 +47,7 @@ struct AgentCounts {
   uint64_t own_id_heard = 0;                           ///< Samples of another process under our id.
   uint64_t orders_refused = 0;
   uint64_t state_failures = 0;
+  uint64_t reloads = 0, reloads_refused = 0;
 };
 
 /// The running agent: each period it reads the processor and the server's counts, lets the law
@@ -53,12 +56,17 @@ struct AgentCounts {
 /// A server found at work says only "up" until the first decision, so that HAProxy keeps the weight
 /// it has; a newcomer says the least weight, listens to its peers for two periods and then grows.
 /// SIGTERM drains and ends when nothing is in flight; a second one, or SIGINT, ends at once without
-/// a word to HAProxy. SIGUSR1 freezes and unfreezes.
+/// a word to HAProxy. SIGUSR1 freezes and unfreezes. SIGHUP reads the configuration anew, for the
+/// sections law, drain and peers.list; a bad one changes nothing.
 ///
 /// Thread rule: all of it on one thread.
 class Service final : private net::Timer, private adapters::RegistryListener {
  public:
-  explicit Service(AgentConfig config);
+  /// The configuration as it is now; the error has every problem, a line each.
+  using Read = std::function<base::Result<AgentConfig, std::string>()>;
+
+  /// `read`: null: there is no reload.
+  explicit Service(AgentConfig config, Read read = {});
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   ~Service();
@@ -87,6 +95,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   void on_timer(base::Instant now) override;
   void begin_tick();
   void end_tick(const std::optional<Meter::Load>& load);
+  void gather_samples();
   void follow_size();
   void decide(base::Instant now, const capacity::Reading& reading);
   void share(base::Instant now);
@@ -103,12 +112,17 @@ class Service final : private net::Timer, private adapters::RegistryListener {
 
   [[nodiscard]] bool gate_open() const { return !config_.ready || gate_passed_; }
 
+  // service_reload.cc
+  std::string reload();
+  std::string try_reload();
+
   // service_admin.cc
   [[nodiscard]] net::Response answer(const net::Request& request);
   [[nodiscard]] std::optional<net::Response> give_order(const net::Request& request);
   void note_orders(std::string_view by);
 
   AgentConfig config_;
+  Read read_;
   std::string error_;
   net::OsClock clock_;
   net::Reactor reactor_;
@@ -125,6 +139,7 @@ class Service final : private net::Timer, private adapters::RegistryListener {
   std::unique_ptr<net::Server> admin_;
   std::unique_ptr<adapters::LoadPoller> load_, ready_;
   std::unique_ptr<adapters::PeerExchange> peers_;
+  std::vector<std::string> unknown_peers_;  ///< As logged.
   std::unique_ptr<adapters::RedisSamples> redis_;
   std::unique_ptr<adapters::Registry> registry_;
   std::unique_ptr<adapters::SpotWatch> spot_;

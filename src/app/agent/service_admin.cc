@@ -63,6 +63,9 @@ net::Response Service::answer(const net::Request& request) {
   observe::AdminHooks hooks{};
   hooks.metrics = [this] { return metrics_text(*this); };
   hooks.ready = [this] { return decision_.has_value() && !departure_.draining(); };
+  if (read_) {
+    hooks.reload = [this] { return reload(); };
+  }
   return observe::admin_response(hooks, request);
 }
 
@@ -121,9 +124,10 @@ std::string status_json(const Service& service) {
       service.warming(now), service.orders_.freeze, service.orders_.pin, service.dry_run(),
       service.orders_.drain, json_string(service.orders_error_));
   out += fmt::format(R"("utilization":{},"successes_per_second":{},"failures_per_second":{},)"
-                     R"("requests_per_second":{},"in_flight":{},)",
+                     R"("requests_per_second":{},"p95_ms":{},"in_flight":{},)",
                      service.reading_.utilization, service.reading_.successes_per_second,
                      service.reading_.failures_per_second, service.reading_.requests_per_second,
+                     service.reading_.p95_ms,
                      service.meter_.load() ? service.meter_.load()->in_flight : 0);
   if (const auto& decision = service.decision_) {
     out +=

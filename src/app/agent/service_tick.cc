@@ -13,6 +13,7 @@
 #include "adapters/agent_check.h"
 #include "adapters/cpu_reader.h"
 #include "adapters/emf.h"
+#include "adapters/peer_exchange.h"
 #include "adapters/registry.h"
 #include "app/agent/departure.h"
 #include "app/agent/files.h"
@@ -80,7 +81,27 @@ void Service::begin_tick() {
   }
 }
 
+// What came since the last period, all at once.
+void Service::gather_samples() {
+  if (peers_ == nullptr) {
+    return;
+  }
+  peers_->gather();
+  auto unknown = peers_->unknown_peers();
+  if (unknown == unknown_peers_) {
+    return;
+  }
+  for (const auto& peer : unknown) {
+    if (std::ranges::find(unknown_peers_, peer) == unknown_peers_.end()) {
+      log_.event(Level::kError, "event=peer_unknown peer={} what=\"no address found: left out\"",
+                 observe::quoted(peer));
+    }
+  }
+  unknown_peers_ = std::move(unknown);
+}
+
 void Service::end_tick(const std::optional<Meter::Load>& load) {
+  gather_samples();
   const auto now = reactor_.refresh();
   const auto cpu = cpu_.read(now);
   follow_size();

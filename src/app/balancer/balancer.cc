@@ -80,10 +80,17 @@ base::Result<std::unique_ptr<adapters::Registry>, std::string> open_registry(
 
 Balancer::Balancer(BalancerConfig config, RunOptions options)
     : config_(std::move(config)),
-      options_(options),
+      options_(std::move(options)),
       reactor_(clock_),
       signals_(std::make_unique<net::SignalSource>(
-          reactor_, std::initializer_list<int>{SIGTERM, SIGINT}, [this](int) { reactor_.stop(); })),
+          reactor_, std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP},
+          [this](int number) {
+            if (number != SIGHUP) {
+              reactor_.stop();
+            } else if (options_.read) {
+              (void)reload();
+            }
+          })),
       log_(config_.log_level) {
   auto registry = open_registry(reactor_, config_.registry);
   if (!registry) {
@@ -170,6 +177,9 @@ void Balancer::on_round(bool ok) {
 }
 
 void Balancer::after_rounds() {
+  if (next_ != nullptr) {
+    reactor_.defer([this] { take_next(); });
+  }
   compare_weights();
   begin_watching();
   if (options_.once && reconciled_) {
@@ -261,11 +271,13 @@ void Balancer::answer(const net::Request& request, net::Reply reply) {
     reply.send({.content_type = "application/json", .body = status_json()});
     return;
   }
+  const auto reloads = options_.read ? std::function<std::string()>([this] { return reload(); })
+                                     : std::function<std::string()>();
   const observe::AdminHooks hooks{.metrics = [this] { return metrics_text(); },
                                   .ready = [this] { return ready(); },
                                   .circuits = {},
                                   .set_mode = {},
-                                  .reload = {}};
+                                  .reload = reloads};
   observe::answer_admin(hooks, request, std::move(reply));
 }
 

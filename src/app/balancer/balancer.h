@@ -12,6 +12,7 @@
 #include "app/balancer/balancer_config.h"
 #include "app/balancer/fleet.h"
 #include "app/balancer/haproxy_watch.h"
+#include "base/counter.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "net/os_clock.h"
@@ -31,11 +32,17 @@ namespace spillway::app::balancing {
 struct RunOptions {
   bool once = false;    ///< One round that reconciles, and the end.
   bool applies = true;  ///< False: nothing is changed.
+  /// Reads the configuration anew, for SIGHUP and POST /admin/reload; the error has every problem,
+  /// a line each. Null: there is no reload.
+  std::function<base::Result<BalancerConfig, std::string>()> read{};
 };
 
 /// `spillway balancer`: one thread, one reactor, rounds with each HAProxy. Members are put in place
 /// from the first set that the registry is believed with; until then, and while it is away, nothing
 /// is added or removed.
+///
+/// SIGHUP reads the configuration anew: whole, or nothing of it. A bad one is logged with all that
+/// is wrong and leaves everything as it was.
 class Balancer final : private adapters::RegistryListener, private net::Timer {
  public:
   Balancer(BalancerConfig config, RunOptions options);
@@ -66,8 +73,20 @@ class Balancer final : private adapters::RegistryListener, private net::Timer {
   void begin_watching();
   void end_once(bool ok);
   void compare_weights();
+
+  // balancer_reload.cc
+  std::string reload();
+  std::string try_reload();
+  void take_next();
+
   void answer(const net::Request& request, net::Reply reply);
   [[nodiscard]] bool ready() const;
+
+  /// What takes the place of the configuration in force once no round is under way.
+  struct Next {
+    BalancerConfig config;
+    std::unique_ptr<adapters::Registry> registry;
+  };
 
   BalancerConfig config_;
   RunOptions options_;
@@ -83,6 +102,8 @@ class Balancer final : private adapters::RegistryListener, private net::Timer {
   std::map<std::string, uint32_t> differing_;  ///< Server to rounds in a row.
   uint32_t differ_now_ = 0;
   size_t under_way_ = 0;
+  std::unique_ptr<Next> next_;
+  base::Counter reloads_, reloads_refused_;
   bool all_ok_ = true;
   bool watching_ = false;
   bool reconciled_ = false;  ///< The rounds under way began with a known fleet.

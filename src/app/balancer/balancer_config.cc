@@ -92,6 +92,7 @@ void read_membership(ConfigReader reader, MembershipSettings& out) {
 void read_watchdog(ConfigReader reader, WatchdogSettings& out) {
   reader.read("enabled", out.enabled);
   reader.read("dead_after", out.dead_after, 100ms, 10min);
+  reader.read("drain_after", out.drain_after, 0s, 24h);
   auto neutral = static_cast<size_t>(out.neutral);
   reader.read_choice("neutral", {"class_mean", "initial"}, neutral);
   out.neutral = static_cast<WatchdogSettings::Neutral>(neutral);
@@ -117,6 +118,7 @@ void read_haproxies(ConfigReader& root, std::vector<HaproxyPlace>& out) {
     HaproxyPlace& place = out.emplace_back();
     reader.read("name", place.name);
     reader.read("socket", place.socket);
+    reader.read("state_file", place.state_file);
     if (!is_word(place.name)) {
       reader.problem("name", "must be letters, digits, \"-\", \"_\", \".\" and \":\"");
     } else if (!names.insert(place.name).second) {
@@ -126,6 +128,10 @@ void read_haproxies(ConfigReader& root, std::vector<HaproxyPlace>& out) {
       reader.problem("socket", fmt::format("must be the path of a stats socket (107 bytes at most) "
                                            "or ADDRESS:PORT, is \"{}\"",
                                            place.socket));
+    }
+    if (!place.state_file.empty() && !place.state_file.starts_with('/')) {
+      reader.problem("state_file",
+                     fmt::format("must be a path from the root, is \"{}\"", place.state_file));
     }
     reader.finish();
   }

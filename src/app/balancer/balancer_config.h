@@ -20,7 +20,10 @@ namespace spillway::app::balancing {
 /// Where a HAProxy's Runtime API is.
 struct HaproxyPlace {
   std::string name;
-  std::string socket;  ///< "/run/haproxy.sock", or ADDRESS:PORT.
+  std::string socket;        ///< "/run/haproxy.sock", or ADDRESS:PORT.
+  std::string state_file{};  ///< What it loads its servers' state from; empty: not kept.
+
+  friend bool operator==(const HaproxyPlace&, const HaproxyPlace&) = default;
 };
 
 enum class RegistryKind : uint8_t {

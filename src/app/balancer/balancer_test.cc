@@ -41,7 +41,7 @@ class Program {
  public:
   explicit Program(const std::string& config) {
     const std::string file = folder_.path() + "/balancer.yaml";
-    std::ofstream(file) << config;
+    write(config);
     int out[2] = {-1, -1};
     if (::pipe2(out, O_CLOEXEC) != 0) {
       return;
@@ -74,6 +74,13 @@ class Program {
     }
   }
 
+  /// Another configuration, which it is not told of.
+  void write(const std::string& config) const {
+    std::ofstream(folder_.path() + "/balancer.yaml") << config;
+  }
+
+  void hang_up() const { ::kill(pid_, SIGHUP); }
+
   /// Its exit status after SIGTERM.
   int stop() {
     ::kill(pid_, SIGTERM);
@@ -82,9 +89,9 @@ class Program {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  [[nodiscard]] std::string get(const std::string& path) const {
+  [[nodiscard]] std::string get(const std::string& path, std::string_view method = "GET") const {
     auto socket = net::testing::RawSocket::to(port_);
-    socket.send("GET " + path + " HTTP/1.0\r\n\r\n");
+    socket.send(fmt::format("{} {} HTTP/1.0\r\nContent-Length: 0\r\n\r\n", method, path));
     return socket.receive_all();
   }
 
@@ -172,6 +179,37 @@ TEST_F(BalancerProgram, OnceAndDryRunSayWhatTheyWouldDoAndDoNothing) {
   EXPECT_EQ(output_of(program + " --check").second, 0);
   haproxy_.kill();
   EXPECT_EQ(output_of(program + " --once 2> /dev/null").second, 1);
+}
+
+TEST_F(BalancerProgram, SighupTakesAnotherConfigurationWholeAndKeepsTheOldOneWhenItIsBad) {
+  const Program balancer(config());
+  ASSERT_TRUE(eventually([&] { return haproxy_.stat("i-2", "uweight") == "120"; }));
+  std::string other = config();
+  other.replace(other.find("id: i-2"), 7, "id: i-3");
+  std::string bad = other;
+  bad.replace(bad.find("agent_inter: 200ms"), 18, "agent_inter: soon");
+  balancer.write(bad);
+  balancer.hang_up();
+  EXPECT_TRUE(eventually(
+      [&] { return balancer.get("/metrics").contains("reloads_total{end=\"refused\"} 1"); }));
+  const auto said = balancer.get("/admin/reload", "POST");
+  EXPECT_TRUE(said.contains("422")) << said;
+  EXPECT_TRUE(said.contains("balancer.yaml:4: servers.agent_inter: ")) << said;
+  EXPECT_NE(haproxy_.stat("i-2", "status"), "");
+  EXPECT_EQ(haproxy_.stat("i-3", "status"), "");
+
+  balancer.write(other);
+  balancer.hang_up();
+  EXPECT_TRUE(eventually([&] {
+    return haproxy_.stat("i-3", "uweight") == "120" && haproxy_.stat("i-2", "status").empty();
+  }));
+  EXPECT_EQ(haproxy_.stat("i-1", "uweight"), "50");
+  EXPECT_TRUE(balancer.get("/metrics").contains("reloads_total{end=\"done\"} 1"));
+
+  std::string moved = other;
+  moved.replace(moved.find("127.0.0.1:0"), 11, "127.0.0.1:1");
+  balancer.write(moved);
+  EXPECT_TRUE(balancer.get("/admin/reload", "POST").contains("admin.listen: wants a restart"));
 }
 
 TEST_F(BalancerProgram, StatusPrintsATableOfWhatTheRunningOneSees) {

@@ -20,7 +20,7 @@ bool is_done(std::string_view answer) {
 
 std::string_view to_string(ChangeKind kind) {
   static constexpr std::array<std::string_view, kChangeKinds> kNames{
-      "add", "remove", "return", "assign", "release", "reset", "restore", "push"};
+      "add", "remove", "return", "assign", "release", "reset", "restore", "push", "undrain"};
   return kNames.at(static_cast<size_t>(kind));
 }
 

@@ -19,8 +19,9 @@ enum class ChangeKind : uint8_t {
   kReset,    ///< Its agent is silent: a neutral weight.
   kRestore,  ///< Its agent speaks again, without a weight: the one it had.
   kPush,     ///< HAProxy was restarted: the weight from before.
+  kUndrain,  ///< A drain that a dead agent has left behind.
 };
-inline constexpr size_t kChangeKinds = 8;
+inline constexpr size_t kChangeKinds = 9;
 
 /// Why something that was wanted is not done now.
 enum class Declined : uint8_t {

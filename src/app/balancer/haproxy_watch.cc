@@ -28,7 +28,7 @@ HaproxyWatch::HaproxyWatch(net::Reactor& reactor, const HaproxyPlace& place,
                            const BalancerConfig& config, const Fleet& fleet, observe::Log& log,
                            bool applies)
     : reactor_(reactor),
-      name_(place.name),
+      place_(place),
       backend_(config.backend),
       fleet_(fleet),
       log_(log),
@@ -36,7 +36,14 @@ HaproxyWatch::HaproxyWatch(net::Reactor& reactor, const HaproxyPlace& place,
       client_(reactor, place.socket, config.command_timeout),
       membership_(config.backend, config.membership),
       watchdog_(config.backend, config.watchdog),
-      effect_(config.effect) {}
+      effect_(config.effect),
+      state_file_(place.state_file) {}
+
+void HaproxyWatch::configure(const BalancerConfig& config) {
+  membership_.set_settings(config.membership);
+  watchdog_.set_settings(config.watchdog);
+  effect_ = Effect(config.effect);
+}
 
 bool HaproxyWatch::round(std::function<void(bool)> done) {
   if (done_) {
@@ -51,7 +58,7 @@ bool HaproxyWatch::round(std::function<void(bool)> done) {
 
 void HaproxyWatch::fail(const std::string& error) {
   if (error_.empty()) {
-    log_.event(Level::kError, "event=haproxy_unreadable haproxy={} reason={}", name_,
+    log_.event(Level::kError, "event=haproxy_unreadable haproxy={} reason={}", place_.name,
                quoted(error));
   }
   error_ = error;
@@ -71,8 +78,9 @@ void HaproxyWatch::take(const adapters::HaproxyAnswers& answers) {
     return;
   }
   counters_.rounds.add();
+  keep_states((*answers)[kStatesAnswer]);
   if (!error_.empty()) {
-    log_.event(Level::kInfo, "event=haproxy_readable haproxy={}", name_);
+    log_.event(Level::kInfo, "event=haproxy_readable haproxy={}", place_.name);
     error_.clear();
   }
   const Picture& seen = picture_.emplace(std::move(*picture));
@@ -106,7 +114,7 @@ void HaproxyWatch::decide(const Picture& picture) {
   if (watchdog_.restarted()) {
     counters_.restarts.add();
     membership_.forget();
-    log_.event(Level::kWarn, "event=haproxy_restarted haproxy={} pid={} version={}", name_,
+    log_.event(Level::kWarn, "event=haproxy_restarted haproxy={} pid={} version={}", place_.name,
                picture.info.pid, picture.info.version);
   }
   plan_ = {};
@@ -114,7 +122,8 @@ void HaproxyWatch::decide(const Picture& picture) {
     plan_ = membership_.plan(picture, fleet_.members, watchdog_.lost());
     std::erase_if(wanted_, [&](const Change& one) {
       return std::ranges::any_of(plan_.changes, [&](const Change& other) {
-        return other.server == one.server && other.kind == ChangeKind::kRemove;
+        return other.server == one.server &&
+               (other.kind == ChangeKind::kRemove || other.kind == ChangeKind::kRelease);
       });
     });
     std::ranges::move(plan_.changes, std::back_inserter(wanted_));
@@ -138,7 +147,7 @@ void HaproxyWatch::judge_effect(const Picture& picture) {
     log_.event(Level::kWarn,
                "event=weights_without_effect haproxy={} server={} expected_ratio={:.3f} "
                "received_ratio={:.3f} held_ratio={:.3f} cause={} mode={} algorithm={}",
-               name_, report->worst_server, worst.expected, worst.received, worst.held,
+               place_.name, report->worst_server, worst.expected, worst.received, worst.held,
                to_string(report->cause), picture.mode, picture.algorithm);
   }
   report_ = std::move(report);
@@ -147,8 +156,8 @@ void HaproxyWatch::judge_effect(const Picture& picture) {
 void HaproxyWatch::apply() {
   for (const Change& change : wanted_) {
     log_.event(Level::kInfo, "event={} haproxy={} kind={} server={} why={}",
-               applies_ ? "change" : "change_wanted", name_, to_string(change.kind), change.server,
-               quoted(change.why));
+               applies_ ? "change" : "change_wanted", place_.name, to_string(change.kind),
+               change.server, quoted(change.why));
   }
   if (wanted_.empty() || !applies_) {
     finish(true);
@@ -158,6 +167,8 @@ void HaproxyWatch::apply() {
   for (const Change& change : wanted_) {
     commands.insert(commands.end(), change.commands.begin(), change.commands.end());
   }
+  // A reload right after them is to find them in the state file.
+  commands.push_back(picture_commands(backend_)[kStatesAnswer]);
   client_.run(std::move(commands),
               [this](const adapters::HaproxyAnswers& answers) { end_changes(answers); });
 }
@@ -171,6 +182,7 @@ void HaproxyWatch::end_changes(const adapters::HaproxyAnswers& answers) {
     fail(answers.error().text);
     return;
   }
+  keep_states(answers->back());
   bool all = true;
   size_t at = 0;
   for (const Change& change : wanted_) {
@@ -188,10 +200,18 @@ void HaproxyWatch::end_changes(const adapters::HaproxyAnswers& answers) {
     counters_.declined.at(static_cast<size_t>(why)).add();
     all = all && end.still_connected;
     log_.event(end.still_connected ? Level::kDebug : Level::kError,
-               "event=change_declined haproxy={} kind={} server={} reason={} said={}", name_,
+               "event=change_declined haproxy={} kind={} server={} reason={} said={}", place_.name,
                to_string(change.kind), change.server, to_string(why), quoted(end.said));
   }
   finish(all);
+}
+
+void HaproxyWatch::keep_states(const std::string& states) {
+  const bool was_well = state_file_.error().empty();
+  if (applies_ && !state_file_.keep(states) && was_well) {
+    log_.event(Level::kError, "event=state_file_unwritable haproxy={} reason={}", place_.name,
+               quoted(state_file_.error()));
+  }
 }
 
 void HaproxyWatch::finish(bool ok) {

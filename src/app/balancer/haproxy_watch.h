@@ -15,6 +15,7 @@
 #include "app/balancer/fleet.h"
 #include "app/balancer/membership.h"
 #include "app/balancer/picture.h"
+#include "app/balancer/state_file.h"
 #include "app/balancer/watchdog.h"
 #include "base/counter.h"
 #include "base/time.h"
@@ -46,7 +47,13 @@ class HaproxyWatch {
   /// when the last is still under way: it is counted and `done` is not called.
   bool round(std::function<void(bool ok)> done);
 
-  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Between two rounds: other settings of `config`, whose backend and command_timeout are those it
+  /// was made with. What is known of weights stays.
+  void configure(const BalancerConfig& config);
+
+  [[nodiscard]] const HaproxyPlace& place() const { return place_; }
+
+  [[nodiscard]] const std::string& name() const { return place_.name; }
 
   /// Of the last round that succeeded; null until then and while HAProxy cannot be read.
   [[nodiscard]] const Picture* picture() const { return picture_ ? &*picture_ : nullptr; }
@@ -63,6 +70,8 @@ class HaproxyWatch {
   /// "" when the last round succeeded.
   [[nodiscard]] const std::string& error() const { return error_; }
 
+  [[nodiscard]] const StateFile& state_file() const { return state_file_; }
+
   [[nodiscard]] const adapters::HaproxyClient& client() const { return client_; }
 
   [[nodiscard]] const HaproxyWatchCounters& counters() const { return counters_; }
@@ -73,12 +82,13 @@ class HaproxyWatch {
   void apply();
   void end_changes(const adapters::HaproxyAnswers& answers);
   void finish(bool ok);
+  void keep_states(const std::string& states);
   void judge_effect(const Picture& picture);
   [[nodiscard]] ServerClasses classes(const Picture& picture) const;
   void fail(const std::string& error);
 
   net::Reactor& reactor_;
-  std::string name_;
+  HaproxyPlace place_;
   std::string backend_;
   const Fleet& fleet_;
   observe::Log& log_;
@@ -87,6 +97,7 @@ class HaproxyWatch {
   Membership membership_;
   Watchdog watchdog_;
   Effect effect_;
+  StateFile state_file_;
   HaproxyWatchCounters counters_;
   std::optional<Picture> picture_;
   MembershipPlan plan_;

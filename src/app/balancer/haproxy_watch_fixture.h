@@ -41,10 +41,10 @@ class HaproxyWatchTest : public ::testing::Test {
     config_.command_timeout = std::chrono::seconds(20);
   }
 
-  void watch(const HaproxyProcess& haproxy) {
-    watch_ = std::make_unique<HaproxyWatch>(reactor_,
-                                            HaproxyPlace{.name = "h", .socket = haproxy.socket()},
-                                            config_, fleet_, log_, true);
+  void watch(const HaproxyProcess& haproxy, const std::string& state_file = {}) {
+    watch_ = std::make_unique<HaproxyWatch>(
+        reactor_, HaproxyPlace{.name = "h", .socket = haproxy.socket(), .state_file = state_file},
+        config_, fleet_, log_, true);
   }
 
   bool round() {

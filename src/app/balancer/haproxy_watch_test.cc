@@ -46,6 +46,31 @@ TEST_F(HaproxyWatchTest, ADeadAgentLosesItsWeightAndGetsItBackWhenItSpeaks) {
   EXPECT_EQ(watch_->watchdog().dead(), 0U);
 }
 
+TEST_F(HaproxyWatchTest, ADrainThatADeadAgentLeftBehindIsEndedAndAPersonsStands) {
+  const Speaker backend(Speaker::Kind::kHttp);
+  auto a = std::make_unique<Speaker>(Speaker::Kind::kAgent, "up 80%\n");
+  auto b = std::make_unique<Speaker>(Speaker::Kind::kAgent, "up 80%\n");
+  const HaproxyProcess haproxy(kListen + server("a", backend, *a) + server("b", backend, *b));
+  ASSERT_TRUE(haproxy.running()) << "haproxy does not run: tools/setup check";
+  config_.watchdog.drain_after = 1s;
+  watch(haproxy);
+  ASSERT_TRUE(rounds_until([&] {
+    return haproxy.stat("a", "uweight") == "80" && haproxy.stat("b", "uweight") == "80";
+  }));
+  ASSERT_TRUE(round());
+  a->say("drain\n");
+  (void)haproxy.run("set server ex/b state drain");
+  ASSERT_TRUE(rounds_until([&] { return haproxy.stat("a", "status").starts_with("DRAIN"); }));
+  ASSERT_TRUE(round());
+  EXPECT_TRUE(watch_->watchdog().is_drained_by_agent("a"));
+  EXPECT_FALSE(watch_->watchdog().is_drained_by_agent("b"));
+  a->stop();
+  b->stop();
+  ASSERT_TRUE(rounds_until([&] { return haproxy.stat("a", "status") == "UP"; }));
+  EXPECT_TRUE(haproxy.stat("b", "status").starts_with("DRAIN"));
+  EXPECT_EQ(changes(ChangeKind::kUndrain), 1U);
+}
+
 TEST_F(HaproxyWatchTest, ARestartBringsServersAndWeightsBackWithinTwoRounds) {
   const Speaker backend(Speaker::Kind::kHttp);
   Speaker agent(Speaker::Kind::kAgent, "up 40%\n");

@@ -62,6 +62,7 @@ std::vector<Finding> lint(const HaproxyFile& file) {
       lint_rules::judge_resolvers(*section, findings);
     }
   }
+  lint_rules::judge_state_place(file, findings);
   lint_rules::judge_stats_socket(file, findings);
   return findings.take();
 }

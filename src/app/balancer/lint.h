@@ -47,6 +47,8 @@ void judge_servers(const FileSection& section, const std::vector<ServerWords>& s
 /// lint_backends.cc: what a backend or listen section is as a whole.
 void judge_backend(const FileSection& section, const std::vector<ServerWords>& servers,
                    Findings& out);
+/// lint_backends.cc: where server states are loaded from.
+void judge_state_place(const HaproxyFile& file, Findings& out);
 /// lint_backends.cc: resolvers that server-templates use, the stats socket.
 void judge_resolvers(const FileSection& section, Findings& out);
 void judge_stats_socket(const HaproxyFile& file, Findings& out);

@@ -71,9 +71,41 @@ void judge_weights(const FileSection& section, Findings& out) {
             "an agent or a health check that hangs is waited for as long as its interval",
             "timeout check 800ms");
   }
-  if (const FileLine* state = setting(section, "load-server-state-from-file"); state != nullptr) {
+}
+
+/// "10.0.0.1:80", "[::1]:80", not "slot.invalid:1".
+bool is_literal(std::string_view address) {
+  return address.starts_with('[') ||
+         address.find_first_not_of("0123456789.:") == std::string_view::npos;
+}
+
+/// Slots keep their instances over a reload by the state file; for others it does harm.
+void judge_state_file(const FileSection& section, const std::vector<ServerWords>& servers,
+                      Findings& out) {
+  const auto slots = std::ranges::find_if(servers, [](const ServerWords& server) {
+    return server.is_template && server.has("disabled") && !server.has("resolvers");
+  });
+  const FileLine* state = setting(section, "load-server-state-from-file");
+  const bool loads = state != nullptr && state->words.size() > 1 && state->words[1] != "none";
+  if (slots != servers.end() && !loads) {
     out.add(
-        state->number, "server-state-file", section, "load-server-state-from-file",
+        slots->line->number, "slots-state", section,
+        fmt::format("{} are slots, and no load-server-state-from-file", slots->name),
+        "a reload begins with empty slots: every request is a 503 until the balancer has filled "
+        "them again",
+        "load-server-state-from-file global, with server-state-file FILE in global and "
+        "haproxies[].state_file: FILE for spillway balancer, which keeps it");
+  } else if (slots != servers.end() &&
+             (is_literal(slots->address) || !slots->value("init-addr").starts_with("last"))) {
+    out.add(slots->line->number, "slots-address", section,
+            fmt::format("{} are slots at {}{}", slots->name, slots->address,
+                        slots->has("init-addr") ? "" : " without init-addr"),
+            "the state file brings their weights back after a reload and not the instances' "
+            "addresses, which only servers with a name and init-addr last take from it",
+            "slot.invalid:1 as the address, and init-addr last,0.0.0.0");
+  } else if (slots == servers.end() && loads) {
+    out.add(
+        state->number, "server-state-file", section, "load-server-state-from-file without slots",
         "it brings weights back only where the initial weight is unchanged, keeps old ports, and "
         "not one dynamic server: the balancer pushes weights after a restart",
         "leave it out, and run spillway balancer");
@@ -110,6 +142,7 @@ void judge_backend(const FileSection& section, const std::vector<ServerWords>& s
   }
   judge_stickiness(section, out);
   judge_weights(section, out);
+  judge_state_file(section, servers, out);
 }
 
 void judge_resolvers(const FileSection& section, Findings& out) {
@@ -143,6 +176,26 @@ void judge_resolvers(const FileSection& section, Findings& out) {
             "there is no accepted_payload_size, which is 512",
             "an answer with more than some ten SRV records is cut: instances without a server",
             "accepted_payload_size 8192");
+  }
+}
+
+void judge_state_place(const HaproxyFile& file, Findings& out) {
+  bool has_place = false;
+  for (const FileSection& section : file.sections()) {
+    has_place =
+        has_place || (section.kind == "global" && setting(section, "server-state-file") != nullptr);
+  }
+  for (const FileSection& section : file.sections()) {
+    const FileLine* load = section.kind == "backend" || section.kind == "listen"
+                               ? setting(section, "load-server-state-from-file")
+                               : nullptr;
+    const bool global = load != nullptr && load->words.size() > 1 && load->words[1] == "global";
+    if (global && !has_place) {
+      out.add(load->number, "state-place", section,
+              "load-server-state-from-file global, and no server-state-file in global",
+              "there is no file to load: a reload forgets the servers' addresses and weights",
+              "server-state-file /var/lib/haproxy/servers.state in global");
+    }
   }
 }
 

@@ -111,7 +111,7 @@ TEST(Lint, FindsEachSeededMistakeAtItsLineAndNothingElse) {
        "observe-retry:24 observe-retry:25 observe-retry:28"},
       {"agent-port 28401", "agent-port 28401 observe layer7 error-limit 10 on-error mark-down",
        "mark-down:22"},
-      {"retries 2", "retries 2\n    load-server-state-from-file global", "server-state-file:11"},
+      {"retries 2", "retries 2\n    load-server-state-from-file local", "server-state-file:11"},
       {" level admin", " level operator", "stats-socket:2"},
       {" expose-fd listeners", "", "expose-fd:2"},
       {"    stats socket /run/haproxy.sock mode 660 level admin expose-fd listeners\n", "",
@@ -127,6 +127,25 @@ TEST(Lint, FindsEachSeededMistakeAtItsLineAndNothingElse) {
 
 TEST(Lint, ADynamicBackendThatCountsOnDefaultServerIsFound) {
   EXPECT_EQ(found("backend ex\n    default-server weight 100 check\n"), "dynamic-default-server:2");
+}
+
+TEST(Lint, SlotsWantTheirStateKeptOverAReload) {
+  const auto with_address = [](const std::string& address) {
+    return "backend ex\n    mode http\n    timeout check 1s\n    option redispatch\n"
+           "    server-template srv 1-9 " +
+           address + " disabled weight 100 check agent-check agent-port 1 agent-send x\n";
+  };
+  const std::string slots = with_address("slot.invalid:1 init-addr last,0.0.0.0");
+  EXPECT_EQ(found(slots), "slots-state:5");
+  EXPECT_EQ(found(slots + "    load-server-state-from-file none\n"), "slots-state:5");
+  EXPECT_EQ(found(slots + "    load-server-state-from-file global\n"), "state-place:6");
+  EXPECT_EQ(found("global\n    server-state-file /var/lib/haproxy/s\n" + slots +
+                  "    load-server-state-from-file global\n"),
+            "stats-socket:1");
+  const std::string local = "    load-server-state-from-file local\n";
+  EXPECT_EQ(found(slots + local), "");
+  EXPECT_EQ(found(with_address("0.0.0.0:1 init-addr last,0.0.0.0") + local), "slots-address:5");
+  EXPECT_EQ(found(with_address("slot.invalid:1") + local), "slots-address:5");
 }
 
 TEST(Lint, NamedDefaultsAreInheritedByTheirNameOnly) {

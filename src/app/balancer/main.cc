@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <expected>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "app/config/reader.h"
 #include "app/serving/console.h"
 #include "app/serving/listeners.h"
+#include "base/result.h"
 
 namespace spillway::app::balancing {
 namespace {
@@ -51,9 +53,41 @@ void print_wanted(const Balancer& balancer, const Options& options) {
   }
 }
 
+/// The configuration of `options`, with what is wrong with it.
+BalancerConfig read_config(const Options& options, std::vector<ConfigProblem>& problems) {
+  const auto text = read_config_file(options.path);
+  if (!text) {
+    problems.push_back({.key = "", .line = 0, .what = text.error()});
+    return {};
+  }
+  auto config = read_balancer_config(*text, problems);
+  if (!options.admin.empty()) {
+    config.admin_listen = options.admin;
+  }
+  return config;
+}
+
+base::Result<BalancerConfig, std::string> read_again(const Options& options) {
+  std::vector<ConfigProblem> problems;
+  auto config = read_config(options, problems);
+  if (problems.empty()) {
+    return config;
+  }
+  std::string all;
+  for (const auto& problem : problems) {
+    all += fmt::format("{}{}:{}: {}: {}", all.empty() ? "" : "\n", options.path, problem.line,
+                       problem.key, problem.what);
+  }
+  return std::unexpected(std::move(all));
+}
+
 int serve(BalancerConfig config, const Options& options) {
   raise_file_limit();
-  Balancer balancer(std::move(config), {.once = options.once, .applies = !options.dry_run});
+  RunOptions run{.once = options.once, .applies = !options.dry_run};
+  if (!options.once) {
+    run.read = [&options] { return read_again(options); };
+  }
+  Balancer balancer(std::move(config), std::move(run));
   if (!balancer.error().empty()) {
     fmt::print(stderr, "spillway balancer: {}\n", balancer.error());
     return kFailed;
@@ -71,18 +105,10 @@ int serve(BalancerConfig config, const Options& options) {
 }
 
 int run_with(const Options& options) {
-  auto text = read_config_file(options.path);
-  if (!text) {
-    return report_problems({{.key = "", .line = 0, .what = text.error()}}, options.path,
-                           options.json);
-  }
   std::vector<ConfigProblem> problems;
-  auto config = read_balancer_config(*text, problems);
+  auto config = read_config(options, problems);
   if (!problems.empty()) {
     return report_problems(problems, options.path, options.json);
-  }
-  if (!options.admin.empty()) {
-    config.admin_listen = options.admin;
   }
   if (options.check) {
     if (options.json) {
@@ -108,7 +134,8 @@ int run(int argc, char** argv) {
       "  spillway balancer --config balancer.yaml --once --dry-run\n"
       "  spillway balancer status --admin 127.0.0.1:9931\n"
       "  spillway balancer lint /etc/haproxy/haproxy.cfg\n"
-      "signals: SIGTERM and SIGINT stop it; HAProxy keeps its servers and weights.\n"
+      "signals: SIGTERM and SIGINT stop it; HAProxy keeps its servers and weights. SIGHUP reads\n"
+      "the configuration anew; a bad one changes nothing.\n"
       "exit: 0 done, 1 a problem in the configuration or the run (lint: findings), 2 wrong usage\n"
       "(lint: unreadable).");
   Options options;

@@ -243,6 +243,7 @@ void Membership::note(const Change& change) {
     case ChangeKind::kReset:
     case ChangeKind::kRestore:
     case ChangeKind::kPush:
+    case ChangeKind::kUndrain:
       return;
   }
 }

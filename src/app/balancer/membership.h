@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "adapters/registry.h"
@@ -54,6 +55,8 @@ struct MembershipPlan {
 class Membership {
  public:
   Membership(std::string backend, MembershipSettings settings);
+
+  void set_settings(MembershipSettings settings) { settings_ = std::move(settings); }
 
   /// What to do now. `restored`: weights from before a restart, for servers that are added again.
   [[nodiscard]] MembershipPlan plan(const Picture& picture,

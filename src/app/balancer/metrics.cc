@@ -90,6 +90,13 @@ void write_watch(MetricsPage& page, const HaproxyWatch& watch) {
                  {{"haproxy", name}, {"reason", to_string(static_cast<Declined>(i))}},
                  c.declined.at(i).value());
   }
+  const auto state_file = [&](std::string_view end, uint64_t value) {
+    page.counter("spillway_balancer_state_file_writes_total",
+                 "Writings of HAProxy's server state file.", {{"haproxy", name}, {"end", end}},
+                 value);
+  };
+  state_file("done", watch.state_file().written());
+  state_file("failed", watch.state_file().failed());
   page.gauge("spillway_balancer_agents_dead", "Servers with a neutral weight, as their agent died.",
              {{"haproxy", name}}, watch.watchdog().dead());
   page.gauge("spillway_balancer_free_slots", "Slots without an instance; mode slots.",
@@ -162,6 +169,12 @@ std::string Balancer::metrics_text() const {
   if (registry_ != nullptr) {
     write_registry(page, *registry_);
   }
+  const auto reloads = [&page](std::string_view end, uint64_t value) {
+    page.counter("spillway_balancer_reloads_total", "Readings of the configuration while running.",
+                 {{"end", end}}, value);
+  };
+  reloads("done", reloads_.value());
+  reloads("refused", reloads_refused_.value());
   page.counter("spillway_balancer_log_dropped_total", "Log events lost.", {}, log_.dropped());
   return page.text();
 }

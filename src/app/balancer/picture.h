@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,6 +35,9 @@ struct Picture {
   std::string algorithm;
   std::map<std::string, ServerPicture, std::less<>> servers;  ///< By name.
 };
+
+/// Which of picture_commands() asks for the servers' states.
+inline constexpr size_t kStatesAnswer = 1;
 
 /// The commands whose answers make a picture of `backend`, in the order picture_of() takes them.
 [[nodiscard]] std::vector<std::string> picture_commands(std::string_view backend);

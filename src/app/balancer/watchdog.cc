@@ -32,7 +32,7 @@ bool speaks(const ServerPicture& server) {
 }  // namespace
 
 Watchdog::Watchdog(std::string backend, WatchdogSettings settings)
-    : backend_(std::move(backend)), settings_(settings) {}
+    : backend_(std::move(backend)), settings_(settings), drains_(settings.drain_after) {}
 
 std::vector<Change> Watchdog::look(const Picture& picture, const ServerClasses& classes,
                                    base::Instant now) {
@@ -46,11 +46,13 @@ std::vector<Change> Watchdog::look(const Picture& picture, const ServerClasses& 
     lost_.clear();
   }
   std::erase_if(servers_, [&](const auto& one) { return !picture.servers.contains(one.first); });
+  drains_.keep_only(picture);
   const Look look{.picture = picture, .classes = classes, .now = now, .out = out};
   for (const auto& [name, server] : picture.servers) {
     Server& seen = servers_[name];
     if (settings_.enabled) {
       judge_agent(name, server, seen, look);
+      judge_drain(name, server, look);
     }
     seen.weight = server.state.user_weight;
   }
@@ -112,6 +114,16 @@ void Watchdog::judge_agent(const std::string& name, const ServerPicture& server,
       look.out.push_back(weigh(ChangeKind::kRestore, name, seen.before, "its agent speaks again"));
     }
     seen = {};
+  }
+}
+
+void Watchdog::judge_drain(const std::string& name, const ServerPicture& server, const Look& look) {
+  const auto why = drains_.look(name, server, look.now);
+  if (!why.empty()) {
+    look.out.push_back({.kind = ChangeKind::kUndrain,
+                        .server = name,
+                        .why = std::string(why),
+                        .commands = {fmt::format("set server {}/{} state ready", backend_, name)}});
   }
 }
 

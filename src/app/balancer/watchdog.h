@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/balancer/change.h"
+#include "app/balancer/drain_watch.h"
 #include "app/balancer/picture.h"
 #include "base/time.h"
 
@@ -22,16 +23,24 @@ struct WatchdogSettings {
     kInitial,    ///< The configured weight.
   };
   Neutral neutral = Neutral::kClassMean;
+  /// A drain by an agent that has died since is ended after this, when the server is healthy all
+  /// the while. Longer than a server may take to end. Zero: it stands for ever. [0, 24 h].
+  base::Duration drain_after = std::chrono::minutes(10);
 };
 
 /// Server to class, where it is known.
 using ServerClasses = std::map<std::string, std::string, std::less<>>;
 
-/// Looks after the weights of one backend of one HAProxy, which a dead agent leaves as they were
-/// for ever and a restart forgets. Pure; one thread.
+/// Looks after the weights and drains of one backend of one HAProxy, which a dead agent leaves as
+/// they were for ever, and weights that a restart forgets. Pure; one thread.
 class Watchdog {
  public:
   Watchdog(std::string backend, WatchdogSettings settings);
+
+  void set_settings(const WatchdogSettings& settings) {
+    settings_ = settings;
+    drains_.set_stale_after(settings.drain_after);
+  }
 
   /// What to do at `now`, given each new picture. A picture of another process than the last one's
   /// brings the weights back that were in force, where no agent has spoken since.
@@ -48,6 +57,11 @@ class Watchdog {
   [[nodiscard]] uint32_t dead() const;
 
   [[nodiscard]] bool is_dead(std::string_view server) const;
+
+  /// Its agent ordered the drain it is in.
+  [[nodiscard]] bool is_drained_by_agent(std::string_view server) const {
+    return drains_.is_of_agent(server);
+  }
 
  private:
   struct Server {
@@ -70,6 +84,7 @@ class Watchdog {
     std::vector<Change>& out;
   };
 
+  void judge_drain(const std::string& name, const ServerPicture& server, const Look& look);
   void judge_agent(const std::string& name, const ServerPicture& server, Server& seen,
                    const Look& look) const;
   [[nodiscard]] uint32_t neutral_weight(const std::string& name, const Picture& picture,
@@ -79,6 +94,7 @@ class Watchdog {
 
   std::string backend_;
   WatchdogSettings settings_;
+  DrainWatch drains_;
   std::map<std::string, Server, std::less<>> servers_;
   std::map<std::string, uint32_t, std::less<>> lost_;
   base::Instant lost_until_{};

@@ -167,6 +167,18 @@ void read_budget(ConfigReader reader, bidder::LocalGrantSettings& out) {
   reader.finish();
 }
 
+void read_spend(ConfigReader reader, SpendFileSettings& out) {
+  reader.read("file", out.file);
+  reader.read("every", out.every, 100ms, 1h);
+  reader.finish();
+}
+
+void read_events(ConfigReader reader, EventSettings& out) {
+  reader.read("file", out.file);
+  reader.read("queue", out.queue, 16, 1'000'000);
+  reader.finish();
+}
+
 void read_pacing(ConfigReader reader, bidder::PacerSettings& out) {
   reader.read("period", out.period, 100ms, 1min);
   reader.read("memory", out.memory, 1s, 1h);
@@ -273,6 +285,8 @@ BidderConfig read_bidder_config(std::string_view text, std::vector<ConfigProblem
   read_privacy(root.section("privacy"), config.pipeline);
   read_catalog(root.section("catalog"), config.catalog);
   read_budget(root.section("budget"), config.budget);
+  read_spend(root.section("spend"), config.spend);
+  read_events(root.section("events"), config.events);
   read_pacing(root.section("pacing"), config.pacing);
   read_scoring(root.section("scoring"), config);
   read_caps(root.section("caps"), config);
@@ -308,6 +322,8 @@ std::vector<std::string> fixed_keys(const BidderConfig& a, const BidderConfig& b
   compare(a.segments.bytes == b.segments.bytes && a.segments.ttl == b.segments.ttl &&
               a.segments.unknown_ttl == b.segments.unknown_ttl,
           "segments");
+  compare(a.spend.file == b.spend.file && a.spend.every == b.spend.every, "spend");
+  compare(a.events.file == b.events.file && a.events.queue == b.events.queue, "events");
   compare(a.pipeline.candidates == b.pipeline.candidates &&
               a.pipeline.request.imps_kept == b.pipeline.request.imps_kept,
           "pipeline.candidates and imps_kept");

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/bidder/event_log.h"
 #include "app/bidder/redis_stores.h"
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
@@ -29,6 +30,13 @@ struct CatalogSettings {
   base::Duration refresh = std::chrono::seconds(60);   ///< Larger: changes serve later.
   base::Duration patience = std::chrono::seconds(30);  ///< With one reading.
   std::string geo_file;                                ///< MaxMind's format; empty: none.
+};
+
+/// Where what was spent outlives the process.
+struct SpendFileSettings {
+  std::string file;  ///< Empty: nowhere.
+  base::Duration every =
+      std::chrono::seconds(5);  ///< Between writings; larger: a crash loses more.
 };
 
 /// Where exchanges call us.
@@ -56,6 +64,8 @@ struct BidderConfig : ServerConfig {
   bidder::caps::CapTableSettings caps;
   bidder::caps::CapCacheSettings cap_cache;  ///< Routing::kNone: off.
   bidder::caps::SegmentCacheSettings segments;
+  EventSettings events;
+  SpendFileSettings spend;
   std::optional<RedisConfig> redis;  ///< None: this process is all there is.
   base::Rates rates;
 };

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "app/bidder/bidder_config.h"
+#include "app/bidder/event_log.h"
 #include "app/bidder/loaded_catalog.h"
 #include "bidder/caps/cache.h"
 #include "bidder/caps/recent.h"
@@ -27,7 +28,10 @@ struct Deployment {
 /// What all workers write to, and lives as long as the process.
 struct Shared {
   explicit Shared(const BidderConfig& config)
-      : caps(config.caps), grant(config.budget), recent(config.notices.recent, kRecentS) {
+      : caps(config.caps),
+        grant(config.budget),
+        recent(config.notices.recent, kRecentS),
+        events(config.events, config.workers) {
     if (config.cap_cache.routing != bidder::caps::Routing::kNone) {
       cap_cache.emplace(config.cap_cache);
     }
@@ -40,6 +44,7 @@ struct Shared {
   bidder::caps::RecentImpressions recent;
   std::optional<bidder::caps::CapCache> cap_cache;
   bidder::GeoHook geo;
+  EventLog events;
 };
 
 }  // namespace spillway::app::bidding

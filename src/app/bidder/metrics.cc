@@ -214,6 +214,30 @@ void write_notices(const MetricSources& sources, MetricsPage& page) {
   }
 }
 
+void write_events(const MetricSources& sources, MetricsPage& page) {
+  for (size_t arm = 0; arm < bidder::kArms; ++arm) {
+    for (size_t kind = 0; kind < bidder::kNoticeKinds; ++kind) {
+      page.counter("spillway_bidder_arm_notices_total", "Notices that had an effect, by arm.",
+                   {{"arm", to_string(static_cast<bidder::Arm>(arm))},
+                    {"kind", to_string(static_cast<bidder::NoticeKind>(kind))}},
+                   sum(sources, [=](auto& s) -> auto& { return s.arm_notices[arm][kind]; }));
+    }
+  }
+  const auto event = [&](std::string_view end, uint64_t count) {
+    page.counter("spillway_bidder_events_total", "Events for the event file, by their end.",
+                 {{"end", end}}, count);
+  };
+  event("written", sources.shared.events.written());
+  event("dropped", sources.shared.events.dropped());
+  event("lost", sources.shared.events.lost());
+  const auto save = [&](std::string_view end, uint64_t count) {
+    page.counter("spillway_bidder_spend_writes_total", "Writings of the spend file, by their end.",
+                 {{"end", end}}, count);
+  };
+  save("written", sources.spend == nullptr ? 0 : sources.spend->written());
+  save("failed", sources.spend == nullptr ? 0 : sources.spend->failures());
+}
+
 void write_shed(const MetricSources& sources, MetricsPage& page) {
   for (size_t level = 0; level < 2; ++level) {
     for (size_t reason = 1; reason <= WorkerStats::kShedForMemory; ++reason) {
@@ -295,6 +319,7 @@ std::string metrics_text(const MetricSources& sources) {
   write_caps(sources, page);
   write_money(sources, page);
   write_notices(sources, page);
+  write_events(sources, page);
   write_shed(sources, page);
   write_catalog(sources, page);
   write_circuits(sources, page);

@@ -7,6 +7,7 @@
 
 #include "app/bidder/deployment.h"
 #include "app/bidder/redis_stores.h"
+#include "app/bidder/spend_file.h"
 #include "app/bidder/worker.h"
 #include "bidder/scoring/model_set.h"
 #include "net/server.h"
@@ -28,6 +29,7 @@ struct MetricSources {
   uint64_t catalog_failures = 0;
   uint64_t campaigns_without_account = 0;
   const bidder::ModelReload::Counts& models;
+  const SpendFile* spend = nullptr;  ///< Null: spend is not kept.
   uint64_t log_dropped = 0;
   uint64_t reloads = 0;
   uint64_t reloads_refused = 0;

@@ -32,6 +32,7 @@
 #include "bidder/facts.h"
 #include "bidder/model.h"
 #include "bidder/notice.h"
+#include "bidder/pacing/pacer.h"
 #include "bidder/scoring/model_file.h"
 #include "bidder/scoring/model_set.h"
 #include "bidder/stages.h"
@@ -87,6 +88,12 @@ Service::Service(BidderConfig config, ServiceParts parts)
   error_ = load_models(*config_);
   if (error_.empty()) {
     error_ = open_geo();
+  }
+  if (error_.empty() && !shared_.events.error().empty()) {
+    error_ = "events.file: " + shared_.events.error();
+  }
+  if (error_.empty()) {
+    error_ = open_spend();
   }
   if (!error_.empty()) {
     return;
@@ -241,6 +248,7 @@ void Service::take_news(CatalogNews news) {
   ++catalog_loads_;
   catalog_ = std::move(news.catalog);
   no_accounts_ = shared_.grant.refresh(catalog_->budgets, wall_clock_ms() / 1'000);
+  restore_spend();
   const auto& left_out = catalog_->catalog.left_out();
   size_t broken = 0;
   for (const size_t rows : left_out.broken) {
@@ -271,9 +279,16 @@ void Service::deploy() {
                  .models = models_,
                  .signer = signer_,
                  .shade = {.keep_ratio = config_->shade_keep_ratio}});
+  const bool is_new = paced_ != catalog_.get();
   for (auto& worker : workers_) {
-    worker->deploy(deployment);
+    std::shared_ptr<bidder::PacerTable> pacing;
+    if (is_new) {
+      pacing = std::make_shared<bidder::PacerTable>(catalog_->pacing);
+      pacer_tables_.push_back(pacing);
+    }
+    worker->deploy(deployment, std::move(pacing));
   }
+  paced_ = catalog_.get();
   deployment_ = deployment;
 }
 
@@ -297,7 +312,12 @@ void Service::check_self(base::Instant now) {
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return is_ready(); },
-          .load = [this] { return load_of(workers_, *server_, config_->shedding); },
+          .load =
+              [this] {
+                auto load = load_of(workers_, *server_, config_->shedding);
+                load.p95 = recent_p95(workers_, clock_.now(), recent_answers_);
+                return load;
+              },
           .circuits = [this] { return observe::circuits_json(registry_); },
           .set_mode =
               [this](std::string_view key, resilience::Mode mode, base::Duration lasting,
@@ -323,6 +343,7 @@ std::string Service::metrics() {
                        .catalog_failures = catalog_failures_,
                        .campaigns_without_account = no_accounts_,
                        .models = model_reload_.counts(),
+                       .spend = spend_.get(),
                        .log_dropped = log_.dropped(),
                        .reloads = reloads_,
                        .reloads_refused = reloads_refused_});
@@ -331,6 +352,9 @@ std::string Service::metrics() {
 void Service::on_timer(base::Instant now) {
   circuits_.tick(now);
   (void)shared_.grant.expire(now);
+  save_spend(now);
+  // What this alone has, nobody can take hold of again.
+  std::erase_if(pacer_tables_, [](const auto& table) { return table.use_count() == 1; });
   check_self(now);
   if (tls_ != nullptr) {
     tls_->tick(now);

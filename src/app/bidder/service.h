@@ -16,11 +16,15 @@
 #include "app/bidder/deployment.h"
 #include "app/bidder/redis_stores.h"
 #include "app/bidder/self_check.h"
+#include "app/bidder/spend_file.h"
 #include "app/bidder/worker.h"
 #include "app/serving/circuits.h"
 #include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
+#include "base/recent_quantile.h"
 #include "base/time.h"
+#include "bidder/pacing/local_grant.h"
+#include "bidder/pacing/pacer.h"
 #include "bidder/scoring/model_set.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
@@ -69,6 +73,9 @@ class Service final : private net::Timer {
   void open_listeners();
   [[nodiscard]] std::string load_models(const BidderConfig& config);
   [[nodiscard]] std::string open_geo();
+  [[nodiscard]] std::string open_spend();
+  void restore_spend();
+  void save_spend(base::Instant now);
   void take_news(CatalogNews news);
   void deploy();
   std::string reload();
@@ -106,10 +113,18 @@ class Service final : private net::Timer {
   bidder::ModelReload model_reload_;
   std::shared_ptr<const Deployment> deployment_;
   SelfCheck self_check_;
+  std::unique_ptr<SpendFile> spend_;         ///< Null: spend is not kept.
+  std::vector<bidder::Spent> spent_before_;  ///< Until the first catalog.
+  bool spend_restored_ = false;
+  base::Instant save_spend_at_{};
   std::vector<std::unique_ptr<Worker>> workers_;
+  /// Given to workers, and freed here: a worker must not spend its requests' time on it.
+  std::vector<std::shared_ptr<bidder::PacerTable>> pacer_tables_;
+  const LoadedCatalog* paced_ = nullptr;   ///< The catalog of the newest of them.
   std::vector<const RedisStores*> redis_;  ///< The workers'; none without Redis.
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
+  base::RecentQuantile recent_answers_;  ///< Times; of GET /load.
   std::vector<std::thread> threads_;
   std::unique_ptr<CatalogLoader> loader_;  // ends before what it tells
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};

@@ -80,6 +80,7 @@ std::string Service::try_reload() {
     return sentences;
   }
   config_ = std::move(next);
+  shared_.events.reopen();
   deploy();
   if (loader_ != nullptr) {
     loader_->refresh(config_->rates);
@@ -114,8 +115,46 @@ size_t Service::waiting_wins() const {
   return wins;
 }
 
+std::string Service::open_spend() {
+  if (config_->spend.file.empty()) {
+    return {};
+  }
+  spend_ = std::make_unique<SpendFile>(config_->spend.file);
+  auto before = spend_->read();
+  if (!before) {
+    return fmt::format(
+        "spend.file: {}; without it everything counts as unspent: move it away for that",
+        before.error());
+  }
+  spent_before_ = std::move(*before);
+  return {};
+}
+
+// Once, when the campaigns are known.
+void Service::restore_spend() {
+  if (spend_ == nullptr || spend_restored_) {
+    return;
+  }
+  spend_restored_ = true;
+  shared_.grant.restore(spent_before_);
+  log_.event(observe::Level::kInfo, "event=spend_restored rows={}", spent_before_.size());
+  spent_before_ = {};
+}
+
+// Never before what was spent is known: it would be forgotten.
+void Service::save_spend(base::Instant now) {
+  if (spend_restored_ && now >= save_spend_at_) {
+    save_spend_at_ = now + config_->spend.every;
+    spend_->write(shared_.grant.spent());
+  }
+}
+
 // Called when the workers have ended: nothing moves any more. What is left is cut off with us.
 void Service::end_stop() {
+  if (spend_restored_) {
+    spend_->write(shared_.grant.spent());
+    spend_.reset();
+  }
   uint64_t in_flight = 0;
   for (const auto& worker : workers_) {
     in_flight += worker->stats().in_flight.value();

@@ -51,6 +51,8 @@ struct WorkerStats {
   std::array<std::array<base::Counter, kNoticeEnds>, bidder::kNoticeKinds> notices;
   std::array<base::Counter, kPriceDoubts> price_doubts;
   std::array<base::Counter, bidder::kArms> arms;  ///< Answers with a bid, by bidder::Arm.
+  /// Notices that had an effect, by bidder::Arm.
+  std::array<std::array<base::Counter, bidder::kNoticeKinds>, bidder::kArms> arm_notices;
   base::Counter not_found, wrong_method, unknown_exchange, callers_gone;
   base::Counter invalid;    ///< Answered 400.
   base::Counter in_flight;  ///< Requests now.

@@ -14,6 +14,7 @@
 #include "app/bidder/answers.h"
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/event_log.h"
 #include "app/bidder/flight.h"
 #include "app/bidder/stats.h"
 #include "app/serving/wall_clock.h"
@@ -32,6 +33,8 @@ namespace spillway::app::bidding {
 namespace {
 
 constexpr base::Duration kBeat = std::chrono::milliseconds(250);
+// Some 0.2 ms; 100,000 campaigns are through after five seconds.
+constexpr size_t kCarriedABeat = 5'000;
 
 size_t most_candidates(const BidderConfig& config) {
   return config.pipeline.request.imps_kept * config.pipeline.candidates;
@@ -51,13 +54,17 @@ Worker::Worker(uint32_t index, const base::Clock& clock, uint64_t process,
 
 Worker::~Worker() = default;
 
-void Worker::deploy(std::shared_ptr<const Deployment> deployment) {
-  reactor_.post([this, next = std::move(deployment)]() mutable { take_on(std::move(next)); });
+void Worker::deploy(std::shared_ptr<const Deployment> deployment,
+                    std::shared_ptr<bidder::PacerTable> pacing) {
+  reactor_.post([this, next = std::move(deployment), table = std::move(pacing)]() mutable {
+    take_on(std::move(next), std::move(table));
+  });
 }
 
-void Worker::take_on(std::shared_ptr<const Deployment> deployment) {
-  if (deployment_ == nullptr || deployment_->catalog != deployment->catalog) {
-    pacer_.refresh(deployment->catalog->pacing);
+void Worker::take_on(std::shared_ptr<const Deployment> deployment,
+                     std::shared_ptr<bidder::PacerTable> pacing) {
+  if (pacing != nullptr) {
+    pacer_.take(std::move(pacing));
   }
   shedder_.set(deployment->config->shedding.queue);
   refusals_.set(deployment->config->shedding.brake);
@@ -69,6 +76,7 @@ void Worker::take_on(std::shared_ptr<const Deployment> deployment) {
 
 void Worker::beat(base::Instant now) {
   stats_.turns.add();
+  (void)pacer_.carry_over(kCarriedABeat);
   if (stores_ != nullptr) {
     stores_->set_shed_level(static_cast<uint8_t>(shedder_.level()));
     stores_->publish();
@@ -299,10 +307,34 @@ void Worker::answer(Flight& flight) {
   } else {
     response = json_answer(200, pipeline.body());
     stats_.arms[static_cast<size_t>(pipeline.arm())].add(pipeline.bids() > 0 ? 1 : 0);
+    log_bids(pipeline);
   }
   flight.reply.set_deadline(pipeline.tmax_at());
   flight.reply.send(std::move(response));
   release(flight);
+}
+
+void Worker::log_bids(const bidder::Pipeline& pipeline) {
+  if (!shared_.events.enabled()) {
+    return;
+  }
+  for (const auto& bid : pipeline.sent()) {
+    const auto& claims = bid.claims;
+    if (!claims.test) {
+      shared_.events.offer(index_, {.kind = BidEvent::Kind::kBid,
+                                    .arm = claims.arm,
+                                    .unix_ms = wall_clock_ms(),
+                                    .bid = claims.bid,
+                                    .campaign = claims.campaign,
+                                    .line_item = bid.line_item,
+                                    .creative = claims.creative,
+                                    .price = bid.price,
+                                    .currency = claims.currency,
+                                    .exchange = std::string_view(pipeline.exchange().name),
+                                    .request = pipeline.request_id(),
+                                    .imp = bid.imp});
+    }
+  }
 }
 
 void Worker::caller_gone(Flight& flight) {

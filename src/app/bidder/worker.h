@@ -44,8 +44,10 @@ class Worker final : public FlightOwner, public StoreListener {
 
   [[nodiscard]] Stores* stores() { return stores_.get(); }
 
-  /// From the next request on. Any thread.
-  void deploy(std::shared_ptr<const Deployment> deployment);
+  /// From the next request on. `pacing`: of the deployment's catalog when that is a new one, this
+  /// worker's alone; else null. Any thread.
+  void deploy(std::shared_ptr<const Deployment> deployment,
+              std::shared_ptr<bidder::PacerTable> pacing);
 
   void on_request(const net::Request& request, net::Reply reply);
 
@@ -70,7 +72,8 @@ class Worker final : public FlightOwner, public StoreListener {
   };
 
   void beat(base::Instant now);
-  void take_on(std::shared_ptr<const Deployment> deployment);
+  void take_on(std::shared_ptr<const Deployment> deployment,
+               std::shared_ptr<bidder::PacerTable> pacing);
   [[nodiscard]] std::optional<size_t> exchange_of(const net::Request& request) const;
   [[nodiscard]] resilience::Shed judge(const net::Request& request, base::Instant now);
   void serve(const net::Request& request, net::Reply reply, size_t exchange);
@@ -80,6 +83,7 @@ class Worker final : public FlightOwner, public StoreListener {
   [[nodiscard]] bool ask(Flight& flight);
   void stop_asking(Flight& flight);
   void answer(Flight& flight);
+  void log_bids(const bidder::Pipeline& pipeline);
   void release(Flight& flight);
   void caller_gone(Flight& flight);
   [[nodiscard]] Flight* flight_of(uint64_t tag);
@@ -90,6 +94,7 @@ class Worker final : public FlightOwner, public StoreListener {
   [[nodiscard]] NoticeEnd take_loss(const bidder::Notice& notice);
   [[nodiscard]] base::Cpm price_of(const bidder::Notice& notice);
   [[nodiscard]] bool count_impression(const bidder::Notice& notice);
+  void log_notice(const bidder::Notice& notice, NoticeEnd end);
   void list_keys(const bidder::Claims& claims, int64_t unix_s);
 
   void on_patience_over(Flight& flight) override;

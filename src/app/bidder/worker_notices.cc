@@ -1,4 +1,5 @@
 // What a Worker does with the notices of its bids.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "app/bidder/answers.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/event_log.h"
 #include "app/bidder/stats.h"
 #include "app/bidder/worker.h"
 #include "app/serving/wall_clock.h"
@@ -53,6 +55,18 @@ NoticeEnd end_of(bidder::SettleOutcome outcome) {
   return NoticeEnd::kUnknown;
 }
 
+BidEvent::Kind event_kind(bidder::NoticeKind kind) {
+  switch (kind) {
+    case bidder::NoticeKind::kWin:
+      return BidEvent::Kind::kWin;
+    case bidder::NoticeKind::kBilling:
+      return BidEvent::Kind::kBilling;
+    case bidder::NoticeKind::kLoss:
+      return BidEvent::Kind::kLoss;
+  }
+  return BidEvent::Kind::kLoss;
+}
+
 uint16_t status_of(NoticeEnd end) {
   switch (end) {
     case NoticeEnd::kMalformed:
@@ -88,8 +102,38 @@ void Worker::on_notice(const net::Request& request, net::Reply reply) {
   const NoticeEnd end = notice ? take_notice(*notice) : end_of(notice.error());
   const auto kind = notice ? notice->kind : kind_of(name);
   stats_.notices[static_cast<size_t>(kind)][static_cast<size_t>(end)].add();
+  if (notice) {
+    log_notice(*notice, end);
+  }
   const uint16_t status = status_of(end);
   reply.send(status == 204 ? no_content() : text_answer(status, to_string(end)));
+}
+
+// Repetitions and tests have no effect, and are no events; what is to be sent again will be one.
+void Worker::log_notice(const bidder::Notice& notice, NoticeEnd end) {
+  if (end == NoticeEnd::kTest || end == NoticeEnd::kDuplicate || end == NoticeEnd::kBusy) {
+    return;
+  }
+  const auto& claims = notice.claims;
+  stats_.arm_notices[static_cast<size_t>(claims.arm)][static_cast<size_t>(notice.kind)].add();
+  if (!shared_.events.enabled()) {
+    return;
+  }
+  const bool is_loss = notice.kind == bidder::NoticeKind::kLoss;
+  const base::Cpm paid = std::min(notice.price.value_or(claims.ceiling), claims.ceiling);
+  shared_.events.offer(index_, {.kind = event_kind(notice.kind),
+                                .arm = claims.arm,
+                                .end = to_string(end),
+                                .unix_ms = wall_clock_ms(),
+                                .bid = claims.bid,
+                                .campaign = claims.campaign,
+                                .creative = claims.creative,
+                                .price = is_loss ? notice.price.value_or(base::Cpm{}) : paid,
+                                .currency = claims.currency,
+                                .loss = notice.loss,
+                                .exchange = std::string_view(notice.exchange),
+                                .request = std::string_view(notice.request),
+                                .imp = std::string_view(notice.imp)});
 }
 
 NoticeEnd Worker::take_notice(const bidder::Notice& notice) {

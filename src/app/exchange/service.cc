@@ -203,7 +203,12 @@ void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
 observe::AdminHooks Service::hooks() {
   return {.metrics = [this] { return metrics(); },
           .ready = [this] { return ready_; },
-          .load = [this] { return load_of(workers_, *server_, config_->shedding); },
+          .load =
+              [this] {
+                auto load = load_of(workers_, *server_, config_->shedding);
+                load.p95 = recent_p95(workers_, clock_.now(), recent_answers_);
+                return load;
+              },
           .circuits =
               [this] {
                 return observe::circuits_json(registry_, [this](std::string_view key) {

@@ -19,6 +19,7 @@
 #include "app/serving/circuits.h"
 #include "app/serving/closing.h"
 #include "app/serving/life_signs.h"
+#include "base/recent_quantile.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/server.h"
@@ -94,6 +95,7 @@ class Service final : private net::Timer {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;
+  base::RecentQuantile recent_answers_;  ///< Times; of GET /load.
   std::vector<std::thread> threads_;
   observe::Supervisor supervisor_{observe::supervisor_of_environment()};
   LifeSigns life_{supervisor_};

@@ -42,6 +42,9 @@ class Histogram {
   /// The value below which `ratio` (in [0, 1]) of the recorded values lie; zero when empty.
   [[nodiscard]] Duration quantile(double ratio) const;
 
+  /// Adds `count` values to a bucket, whose times are not in sum(): for copies.
+  void add(size_t bucket, uint64_t count) { counts_[bucket].add(count); }
+
   /// Adds another histogram's counts: for sums over workers, made in a private copy.
   void merge(const Histogram& other);
 

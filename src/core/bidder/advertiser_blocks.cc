@@ -1,5 +1,6 @@
 #include "bidder/advertiser_blocks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +16,14 @@ AdvertiserBlocks::AdvertiserBlocks(std::span<const Advertiser> advertisers) {
   for (uint32_t i = 0; i < advertisers.size(); ++i) {
     for (const std::string& category : advertisers[i].categories) {
       exact_.add(category, i);
+      if (const int64_t taxonomy = taxonomy_of(category); taxonomy != 1) {
+        auto filed = std::ranges::find(filed_, taxonomy, &Filed::taxonomy);
+        if (filed == filed_.end()) {
+          filed = filed_.insert(filed, {.taxonomy = taxonomy, .advertisers = {}});
+          filed->advertisers.resize(advertisers.size());
+        }
+        filed->advertisers[i] = 1;
+      }
       for (std::string_view at = category; !at.empty(); at = parent_category(at)) {
         within_.add(at, i);
       }
@@ -23,6 +32,11 @@ AdvertiserBlocks::AdvertiserBlocks(std::span<const Advertiser> advertisers) {
       domains_.add(at, i);
     }
   }
+}
+
+std::span<const uint8_t> AdvertiserBlocks::filed_in(int64_t taxonomy) const {
+  const auto filed = std::ranges::find(filed_, taxonomy, &Filed::taxonomy);
+  return filed == filed_.end() ? std::span<const uint8_t>{} : std::span(filed->advertisers);
 }
 
 void AdvertiserBlocks::Groups::add(std::string_view value, uint32_t advertiser) {

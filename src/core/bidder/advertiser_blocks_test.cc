@@ -46,6 +46,33 @@ TEST(AdvertiserBlocks, categories_that_cannot_be_compared_let_nobody_pass) {
   EXPECT_EQ(blocked("a.example", {"IAB1"}, R"(,"cattax":7)"), Misfit::kNone);
 }
 
+TEST(AdvertiserBlocks, equal_codes_of_two_taxonomies_are_two_categories) {
+  const std::vector<std::string> filed{"IAB1", "7:483", "2:12"};
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["483"],"cattax":7)"), Misfit::kCategory);
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["12"],"cattax":7)"), Misfit::kNone);
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["12"],"cattax":2)"), Misfit::kCategory);
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["483"],"cattax":2)"), Misfit::kNone);
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["IAB1"],"cattax":7)"), Misfit::kNone)
+      << "is no code of 7 that it is filed under";
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["483"],"cattax":5)"), Misfit::kCategory)
+      << "nobody knows what it is in 5";
+  EXPECT_EQ(blocked("a.example", filed, R"(,"bcat":["483"])"), Misfit::kCategory) << "no code of 1";
+  EXPECT_EQ(blocked("a.example", {"7:483"}, R"(,"bcat":["IAB1"])"), Misfit::kNone);
+}
+
+TEST(AdvertiserBlocks, where_categories_are_allowed_one_of_them_must_be_named) {
+  EXPECT_EQ(blocked("a.example", {"IAB7-39"}, R"(,"acat":["IAB7"])"), Misfit::kNone);
+  EXPECT_EQ(blocked("a.example", {"IAB1", "IAB7"}, R"(,"acat":["iab7","IAB9"])"), Misfit::kNone);
+  EXPECT_EQ(blocked("a.example", {"IAB7"}, R"(,"acat":["IAB7-39"])"), Misfit::kCategory)
+      << "it may be in another child";
+  EXPECT_EQ(blocked("a.example", {}, R"(,"acat":["IAB7"])"), Misfit::kCategory);
+  EXPECT_EQ(blocked("a.example", {"IAB7", "7:483"}, R"(,"acat":["483"],"cattax":7)"),
+            Misfit::kNone);
+  EXPECT_EQ(blocked("a.example", {"IAB7"}, R"(,"acat":["IAB7"],"cattax":7)"), Misfit::kCategory);
+  EXPECT_EQ(blocked("a.example", {"IAB7"}, R"(,"acat":["IAB7"],"bcat":["IAB7-1"])"),
+            Misfit::kCategory);
+}
+
 TEST(AdvertiserBlocks, blocked_domains_block_their_subdomains_and_no_namesakes) {
   EXPECT_EQ(blocked("shop.bad.example", {}, R"(,"badv":["WWW.bad.example"])"), Misfit::kAdvertiser);
   EXPECT_EQ(blocked("bad.example", {}, R"(,"badv":["bad.example"])"), Misfit::kAdvertiser);

@@ -185,6 +185,37 @@ std::string_view parent_category(std::string_view category) {
   return dash == std::string_view::npos ? std::string_view{} : category.substr(0, dash);
 }
 
+bool is_iab_category(std::string_view category) {
+  constexpr uint32_t kTierOneMost = 26;
+  constexpr uint32_t kTierTwoMost = 1'000'000;
+  if (!category.starts_with("IAB")) {
+    return false;
+  }
+  category.remove_prefix(3);
+  const std::string_view tier_one = category.substr(0, category.find('-'));
+  std::string ignored;
+  return number(tier_one, kTierOneMost, ignored) &&
+         (tier_one.size() == category.size() ||
+          number(category.substr(tier_one.size() + 1), kTierTwoMost, ignored));
+}
+
+int64_t taxonomy_of(std::string_view category) {
+  constexpr uint32_t kMost = 1'000'000;
+  const size_t colon = category.find(':');
+  if (colon == std::string_view::npos) {
+    return 1;
+  }
+  const std::string_view before = category.substr(0, colon);
+  std::string shortest;
+  if (colon + 1 == category.size() || !number(before, kMost, shortest) || shortest != before ||
+      shortest == "1") {
+    return 0;
+  }
+  int64_t value = 0;
+  std::from_chars(before.data(), before.data() + before.size(), value);
+  return value;
+}
+
 std::string_view to_string(Dimension dimension) {
   constexpr std::string_view kNames[kDimensions] = {
       "segment", "country",  "region",   "metro",    "zip", "device_type",

@@ -33,6 +33,15 @@ bool domain_of_url(std::string_view url, std::string& out);
 /// The category above ("IAB7" of "IAB7-39"); "" for none.
 [[nodiscard]] std::string_view parent_category(std::string_view category);
 
+/// Whether a category in its one spelling is one of the IAB's Content Taxonomy 1.0, the one that
+/// has letters: "IAB7" or "IAB7-39", tier one from 1 to 26.
+[[nodiscard]] bool is_iab_category(std::string_view category);
+
+/// The taxonomy (AdCOM 1.0, List: Category Taxonomies) of an advertiser's category: the 7 of
+/// "7:483", 1 without a number before a colon; 0 when that is none from 2 to 1,000,000 in its
+/// shortest spelling, or nothing stands behind it.
+[[nodiscard]] int64_t taxonomy_of(std::string_view category);
+
 /// Name of a dimension as catalogs and problems spell it: "device_type".
 [[nodiscard]] std::string_view to_string(Dimension dimension);
 

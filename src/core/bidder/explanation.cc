@@ -45,6 +45,7 @@ class ExplanationWriter {
     member("segments", name_of(pipeline_.facts_.segment_state));
     out_ += R"(,"user":)";
     out_ += pipeline_.user_ ? "true" : "false";
+    member("arm", to_string(pipeline_.arm_));
     out_ += R"(,"rounds":)";
     out_ += std::to_string(pipeline_.round_);
     misfits();

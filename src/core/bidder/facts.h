@@ -133,8 +133,10 @@ struct RequestFacts {
   std::vector<std::string_view> wseat;
   std::vector<std::string_view> bseat;
   std::vector<std::string_view> wlang;  ///< Lower case, first subtag: creatives in these alone.
-  /// Whether bcat is in the taxonomy that advertisers are filed in (cattax absent or 1). If not, it
-  /// cannot be obeyed, and a request with bcat takes no creative.
+  std::vector<std::string_view> acat;   ///< Upper case; alone allowed where there are any.
+  int64_t cattax = 1;                   ///< The taxonomy of bcat and acat; 0: none that is one.
+  /// Whether all of bcat can be read: texts, and IAB's codes where that is the taxonomy. If not, it
+  /// cannot be obeyed, and the request takes no creative.
   bool bcat_readable = true;
 
   std::string_view user_id;  ///< Strings and numbers alike.

@@ -35,15 +35,27 @@ void FactsReader::read(size_t imps_max) {
   }
   imps(places.imps, imps_max);
   facts_.at = facts_.at == 0 ? 2 : facts_.at;
-  const bool in_our_taxonomy = cattax_of(places.cattax) == 1;
-  facts_.bcat_readable = document_.first_child(places.bcat) == kAbsent || in_our_taxonomy;
-  values(Dimension::kCategory, places.bcat, facts_.bcat);
+  blocked_categories(places);
   if (facts_.currencies.empty()) {
     facts_.currencies.emplace_back();
   }
   device(places.device);
   user(places.user);
   inventory(places.inventory, places.is_app);
+}
+
+void FactsReader::blocked_categories(const Places& places) {
+  facts_.cattax = std::max<int64_t>(cattax_of(places.cattax), 0);
+  values(Dimension::kCategory, places.acat, facts_.acat);
+  values(Dimension::kCategory, places.bcat, facts_.bcat);
+  size_t given = 0;
+  for ([[maybe_unused]] const NodeId node : document_.children(places.bcat)) {
+    ++given;
+  }
+  const auto is_of_ours = [](std::string_view code) { return code.starts_with("IAB"); };
+  const bool known =
+      facts_.cattax > 1 || (facts_.cattax == 1 && std::ranges::all_of(facts_.bcat, is_of_ours));
+  facts_.bcat_readable = given == 0 || (known && facts_.bcat.size() == given);
 }
 
 /// Reads what stands alone, and notes where the rest is.
@@ -86,6 +98,9 @@ void FactsReader::Places::note(Key key, NodeId node) {
   switch (key) {
     case Key::imp:
       imps = node;
+      break;
+    case Key::acat:
+      acat = node;
       break;
     case Key::bcat:
       bcat = node;
@@ -302,9 +317,9 @@ void FactsReader::inventory(NodeId node, bool is_app) {
 void RequestFacts::read(const openrtb::Document& document, size_t imps_max) {
   // What is kept for its memory is taken out of the way of a fresh start.
   RequestFacts fresh;
-  for (auto member :
-       {&RequestFacts::bcat, &RequestFacts::badv, &RequestFacts::wseat, &RequestFacts::bseat,
-        &RequestFacts::wlang, &RequestFacts::categories, &RequestFacts::segment_texts}) {
+  for (auto member : {&RequestFacts::acat, &RequestFacts::bcat, &RequestFacts::badv,
+                      &RequestFacts::wseat, &RequestFacts::bseat, &RequestFacts::wlang,
+                      &RequestFacts::categories, &RequestFacts::segment_texts}) {
     (this->*member).clear();
     (fresh.*member).swap(this->*member);
   }

@@ -154,10 +154,21 @@ TEST(RequestFacts, places_found_by_address_fill_what_agrees) {
   EXPECT_EQ(other.facts.geo.region, "");
 }
 
-TEST(RequestFacts, blocked_categories_of_another_taxonomy_cannot_be_read) {
-  EXPECT_FALSE(Said(R"({"id":"r","bcat":["7"],"cattax":6})").facts.bcat_readable);
-  EXPECT_TRUE(Said(R"({"id":"r","bcat":[],"cattax":6})").facts.bcat_readable);
-  EXPECT_TRUE(Said(R"({"id":"r","bcat":["IAB7"],"cattax":1})").facts.bcat_readable);
+TEST(RequestFacts, blocked_categories_are_read_in_their_own_taxonomy) {
+  const auto readable = [](std::string_view members) {
+    return Said(R"({"id":"r")" + std::string(members) + "}").facts.bcat_readable;
+  };
+  EXPECT_TRUE(readable(R"(,"bcat":["7"],"cattax":6)"));
+  EXPECT_EQ(Said(R"({"id":"r","bcat":["7"],"cattax":6})").facts.cattax, 6);
+  EXPECT_TRUE(readable(R"(,"bcat":["IAB7"],"cattax":1)"));
+  EXPECT_TRUE(readable(R"(,"bcat":["iab7"],"cattax":null)"));
+  EXPECT_TRUE(readable(R"(,"bcat":["IAB99"])")) << "of ours, whatever it is";
+  EXPECT_TRUE(readable(R"(,"bcat":[],"cattax":0)")) << "blocks nothing";
+  // Codes of another taxonomy under the number of ours, and numbers that are none.
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7","483"])"));
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7"],"cattax":0)"));
+  EXPECT_FALSE(readable(R"(,"bcat":["IAB7"],"cattax":-1)"));
+  EXPECT_FALSE(readable(R"(,"bcat":["483",""],"cattax":7)"));
 }
 
 TEST(RequestFacts, imps_beyond_the_bound_are_dropped_and_counted) {

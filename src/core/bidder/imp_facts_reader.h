@@ -33,6 +33,7 @@ class FactsReader {
   /// Where the members are that are read one after the other.
   struct Places {
     openrtb::NodeId imps = openrtb::kAbsent;
+    openrtb::NodeId acat = openrtb::kAbsent;
     openrtb::NodeId bcat = openrtb::kAbsent;
     openrtb::NodeId cattax = openrtb::kAbsent;
     openrtb::NodeId device = openrtb::kAbsent;
@@ -44,6 +45,7 @@ class FactsReader {
   };
 
   void member(openrtb::NodeId node, Places& places);
+  void blocked_categories(const Places& places);
   void tmax(openrtb::NodeId node);
   void currencies(openrtb::NodeId list);
   void device(openrtb::NodeId device);

@@ -111,9 +111,10 @@ struct Targeting {
 struct Advertiser {
   int64_t id = 0;
   std::string name{};
-  std::string domain{};                   ///< adomain.
-  std::vector<std::string> categories{};  ///< IAB codes, for bcat.
-  std::string time_zone = "UTC";          ///< A name of the tz database.
+  std::string domain{};  ///< adomain.
+  /// For bcat: IAB codes, and "TAXONOMY:CODE" for other taxonomies ("7:483").
+  std::vector<std::string> categories{};
+  std::string time_zone = "UTC";  ///< A name of the tz database.
   Status status = Status::kActive;
 
   bool operator==(const Advertiser&) const = default;

@@ -17,6 +17,7 @@
 #include "base/money.h"
 #include "base/result.h"
 #include "bidder/caps/user.h"
+#include "bidder/scoring/ab_split.h"
 #include "openrtb/signed_query.h"
 
 namespace spillway::bidder {
@@ -52,6 +53,17 @@ bool take_flag(std::string_view& query, bool& out) {
   return taken;
 }
 
+// Notices of an earlier release have none.
+bool take_arm(std::string_view& query, Arm& out) {
+  int value = 0;
+  if (!query.starts_with("g=")) {
+    return true;
+  }
+  const bool taken = take_number(query, "g=", value) && (value == 0 || value == 1);
+  out = value == 1 ? Arm::kTest : Arm::kControl;
+  return taken;
+}
+
 bool take_currency(std::string_view& query, base::Currency& out) {
   const auto text = openrtb::take_field(query, "y=");
   if (!text || text->size() != out.code.size()) {
@@ -72,10 +84,11 @@ bool read_claims(std::string_view query, Notice& out) {
   auto& claims = out.claims;
   return take_text(query, "e=", out.exchange) && take_text(query, "r=", out.request) &&
          take_text(query, "i=", out.imp) && take_number(query, "b=", claims.bid, 16) &&
-         take_flag(query, claims.test) && take_number(query, "c=", claims.campaign) &&
-         take_number(query, "a=", claims.creative) && take_user(query, claims.user) &&
-         take_number(query, "t=", claims.hold) && take_number(query, "m=", claims.ceiling.micros) &&
-         take_currency(query, claims.currency) && take_number(query, "x=", claims.expires_s);
+         take_flag(query, claims.test) && take_arm(query, claims.arm) &&
+         take_number(query, "c=", claims.campaign) && take_number(query, "a=", claims.creative) &&
+         take_user(query, claims.user) && take_number(query, "t=", claims.hold) &&
+         take_number(query, "m=", claims.ceiling.micros) && take_currency(query, claims.currency) &&
+         take_number(query, "x=", claims.expires_s);
 }
 
 // What the exchange filled in. An exchange may put parts in any order, or others of its own.
@@ -152,6 +165,7 @@ void NoticeSigner::append_claims(std::string& out, size_t exchange, std::string_
   out += "&b=";
   openrtb::append_hex(out, claims.bid);
   out += claims.test ? "&d=1" : "&d=0";
+  out += claims.arm == Arm::kTest ? "&g=1" : "&g=0";
   append_number(out, "&c=", claims.campaign);
   append_number(out, "&a=", claims.creative);
   out += "&u=";

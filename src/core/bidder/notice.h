@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "bidder/caps/table.h"
 #include "bidder/caps/user.h"
+#include "bidder/scoring/ab_split.h"
 
 namespace spillway::bidder {
 
@@ -37,8 +38,9 @@ inline constexpr size_t kNoticeErrcs = 4;
 
 /// What we said when we bid, and sign: whoever holds one notice of a bid can make no other of it.
 struct Claims {
-  uint64_t bid = 0;   ///< The key of its money and of its one effect.
-  bool test = false;  ///< Its notices have none.
+  uint64_t bid = 0;         ///< The key of its money and of its one effect.
+  bool test = false;        ///< Its notices have none.
+  Arm arm = Arm::kControl;  ///< Whose models scored it.
   int64_t campaign = 0;
   int64_t creative = 0;
   std::optional<caps::UserHash> user{};  ///< None: no id was used.

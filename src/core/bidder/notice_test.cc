@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hmac_sha256.h"
 #include "bidder/caps/user.h"
+#include "openrtb/signed_query.h"
 
 namespace spillway::bidder {
 namespace {
@@ -24,6 +26,7 @@ NoticeSigner signer() {
 Claims claims() {
   return {.bid = 0x1234,
           .test = false,
+          .arm = Arm::kTest,
           .campaign = 7,
           .creative = 70,
           .user = caps::hash_user("x", "u"),
@@ -63,6 +66,20 @@ TEST(Notice, IsReadAsItWasWritten) {
     EXPECT_EQ(notice->claims, claims());
     EXPECT_EQ(notice->price, base::Cpm{1'234'567});
   }
+}
+
+TEST(Notice, OfAnEarlierReleaseItIsOfTheControl) {
+  std::string query = query_of(url(claims()), "1");
+  const base::HmacSha256 hmac(std::string(32, 'a'));
+  query.erase(query.find("&g=1"), 4);
+  std::string text = "win?" + query.substr(0, query.find("&h="));
+  const std::string signed_text = text;
+  text += "&h=";
+  openrtb::append_signature(text, hmac, signed_text);
+  const auto notice = signer().read("win", std::string_view(text).substr(4), kNow);
+  ASSERT_TRUE(notice) << to_string(notice.error());
+  EXPECT_EQ(notice->claims.arm, Arm::kControl);
+  EXPECT_EQ(notice->claims.campaign, 7);
 }
 
 TEST(Notice, NeedsNoEscapingInJson) {

@@ -190,6 +190,17 @@ class Pipeline {
 
   [[nodiscard]] size_t bids() const { return chosen_.size(); }
 
+  /// The bids of the answer, valid as long as the request's body and until begin().
+  [[nodiscard]] std::span<const BidToWrite> sent() const {
+    return chosen_.empty() ? std::span<const BidToWrite>{} : to_write_;
+  }
+
+  /// Who asked.
+  [[nodiscard]] const ExchangeTerms& exchange() const { return world_.exchanges[start_.exchange]; }
+
+  /// The request's id; with sent().
+  [[nodiscard]] std::string_view request_id() const { return view_.id; }
+
   /// Whose models scored it.
   [[nodiscard]] Arm arm() const { return arm_; }
 
@@ -279,8 +290,6 @@ class Pipeline {
 
   [[nodiscard]] const Campaign& campaign_of(const Contender& contender) const;
   [[nodiscard]] const CampaignTerms& terms_of(const Contender& contender) const;
-
-  [[nodiscard]] const ExchangeTerms& exchange() const { return world_.exchanges[start_.exchange]; }
 
   PipelineStats& stats_;
   World world_;

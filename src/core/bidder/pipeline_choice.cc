@@ -221,6 +221,7 @@ void Pipeline::build(base::Instant now) {
        .currency = currency_,
        .seat = exchange().seat,
        .exchange = start_.exchange,
+       .cattax = facts_.cattax,
        .expires_in_s = std::chrono::floor<std::chrono::seconds>(settings.bid_lifetime).count(),
        .signer = world_.signer,
        .explain = explain_},
@@ -277,6 +278,7 @@ void Pipeline::list_bids() {
     bid.h = creative.h;
     bid.claims = {.bid = chosen.key,
                   .test = view_.test,
+                  .arm = arm_,
                   .campaign = catalog.campaign_of(item).id,
                   .creative = creative.id,
                   .user = chosen.holds_caps ? user_ : std::nullopt,

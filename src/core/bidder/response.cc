@@ -1,7 +1,9 @@
 #include "bidder/response.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <span>
@@ -9,6 +11,7 @@
 #include <string_view>
 
 #include "base/decimal.h"
+#include "bidder/canonical.h"
 #include "bidder/markup.h"
 #include "bidder/model.h"
 #include "bidder/notice.h"
@@ -93,13 +96,40 @@ int mtype(Media media) {
   return 1;
 }
 
-void append_advertiser(std::string& out, const Advertiser& advertiser) {
+// Categories of the request's taxonomy, or, without any, those of the one that goes without saying.
+void append_categories(std::string& out, const Advertiser& advertiser, int64_t cattax) {
+  const auto is_in = [](const std::string& category, int64_t taxonomy) {
+    return taxonomy_of(category) == taxonomy;
+  };
+  const bool has_some = std::ranges::any_of(
+      advertiser.categories, [&](const std::string& category) { return is_in(category, cattax); });
+  const int64_t said = has_some ? cattax : 1;
+  bool first = true;
+  for (const std::string& category : advertiser.categories) {
+    if (is_in(category, said)) {
+      if (first) {
+        append_key(out, "cat");
+      }
+      out += first ? '[' : ',';
+      first = false;
+      const size_t code = said == 1 ? 0 : category.find(':') + 1;
+      openrtb::append_json_string(out, std::string_view(category).substr(code));
+    }
+  }
+  if (!first) {
+    out += ']';
+  }
+  if (!first && said != 1) {
+    append_member(out, "cattax", said);
+  }
+}
+
+void append_advertiser(std::string& out, const Advertiser& advertiser, int64_t cattax) {
   append_key(out, "adomain");
   out += '[';
   openrtb::append_json_string(out, advertiser.domain);
   out += ']';
-  append_list(out, "cat", advertiser.categories,
-              [&](const std::string& code) { openrtb::append_json_string(out, code); });
+  append_categories(out, advertiser, cattax);
 }
 
 void append_creative(std::string& out, const Creative& creative) {
@@ -134,7 +164,7 @@ void append_bid(std::string& out, const AnswerToWrite& answer, const BidToWrite&
       memory.markup, creative,
       {.campaign = bid.claims.campaign, .line_item = bid.line_item, .bid_id = memory.bid_id});
   append_text(out, "adm", memory.markup);
-  append_advertiser(out, *bid.advertiser);
+  append_advertiser(out, *bid.advertiser, answer.cattax);
   append_id(out, "cid", bid.claims.campaign);
   append_id(out, "crid", creative.id);
   append_creative(out, creative);

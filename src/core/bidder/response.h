@@ -31,6 +31,7 @@ struct AnswerToWrite {
   base::Currency currency;
   std::string_view seat{};
   size_t exchange = 0;  ///< Index of the signer's.
+  int64_t cattax = 1;   ///< The request's: categories are said in it where the advertiser has some.
   int64_t expires_in_s = 0;
   const NoticeSigner* signer = nullptr;  ///< Null: bids name no addresses.
   std::string_view explain{};            ///< JSON for ext.explain; empty: none.

@@ -46,8 +46,8 @@ Creative video() {
   return creative;
 }
 
-std::string written(const Creative& creative, std::string_view deal = "") {
-  const Advertiser owner = advertiser();
+std::string written(const Creative& creative, std::string_view deal = "",
+                    const Advertiser& owner = advertiser(), int64_t cattax = 1) {
   const NoticeSigner signer("https://b.example", {{"x", {{"k", std::string(32, 's')}}}});
   const BidToWrite bid{.imp = "imp \"1\"",
                        .deal = deal,
@@ -65,6 +65,7 @@ std::string written(const Creative& creative, std::string_view deal = "") {
                  .currency = {{'E', 'U', 'R'}},
                  .seat = "seat",
                  .exchange = 0,
+                 .cattax = cattax,
                  .expires_in_s = 600,
                  .signer = &signer,
                  .explain = {}},
@@ -100,6 +101,22 @@ TEST(Answer, IsABidResponseWithEveryField) {
   for (const auto* name : {"nurl", "burl", "lurl"}) {
     EXPECT_NE(text_of(name).find("${AUCTION_PRICE}"), std::string::npos) << name;
   }
+}
+
+TEST(Answer, SaysCategoriesInTheTaxonomyOfTheRequestWhereItCan) {
+  Advertiser owner = advertiser();
+  owner.categories = {"IAB18", "7:483", "7:5", "2:9"};
+  const auto said = [&](int64_t cattax) {
+    const std::string text = written(banner(), "", owner, cattax);
+    const size_t begin = text.find(R"("cat":)");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find(R"(,"cid")") - begin);
+  };
+  EXPECT_EQ(said(1), R"("cat":["IAB18"])");
+  EXPECT_EQ(said(7), R"("cat":["483","5"],"cattax":7)");
+  EXPECT_EQ(said(2), R"("cat":["9"],"cattax":2)");
+  EXPECT_EQ(said(5), R"("cat":["IAB18"])") << "in that which goes without saying";
+  owner.categories = {"7:483"};
+  EXPECT_EQ(said(1), "");
 }
 
 TEST(Markup, FillsInOurMacrosAndLeavesTheExchanges) {

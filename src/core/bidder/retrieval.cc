@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,7 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
     block_bits_.resize(TargetingIndex::kBlockWords);
     fits_.resize(kChoice);
     blocked_.assign(catalog.advertisers().size(), 0);
+    allowed_.assign(catalog.advertisers().size(), 0);
     verdicts_.resize(catalog.advertisers().size());
     request_number_ = 0;
   }
@@ -63,9 +65,11 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   }
   if (++request_number_ == 0) {
     std::ranges::fill(blocked_, 0);
+    std::ranges::fill(allowed_, 0);
     request_number_ = 1;
   }
   block_advertisers();
+  allow_categories();
   request_plan_.clear(catalog.index());
   request_plan_.add_request(facts);
   request_blocks_ = 0;
@@ -237,7 +241,12 @@ void Retrieval::block(std::span<const uint32_t> advertisers, Misfit reason) {
 
 void Retrieval::block_advertisers() {
   const AdvertiserBlocks& blocks = catalog_->blocks();
-  for (const std::string_view category : facts_->bcat) {
+  blocks_foreign_ = facts_->cattax != 1 && !facts_->bcat.empty();
+  if (blocks_foreign_) {
+    block_foreign_categories();
+  }
+  for (size_t i = 0; i < facts_->bcat.size() && !blocks_foreign_; ++i) {
+    const std::string_view category = facts_->bcat[i];
     block(blocks.within_category(category), Misfit::kCategory);
     for (std::string_view at = parent_category(category); !at.empty(); at = parent_category(at)) {
       block(blocks.in_category(at), Misfit::kCategory);
@@ -248,8 +257,37 @@ void Retrieval::block_advertisers() {
   }
 }
 
+void Retrieval::block_foreign_categories() {
+  filed_ = catalog_->blocks().filed_in(facts_->cattax);
+  for (const std::string_view category : facts_->bcat) {
+    block(catalog_->blocks().in_category(foreign(category)), Misfit::kCategory);
+  }
+}
+
+// As advertisers have it.
+std::string_view Retrieval::foreign(std::string_view category) {
+  category_ = std::to_string(facts_->cattax);
+  category_ += ':';
+  category_ += category;
+  return category_;
+}
+
+void Retrieval::allow_categories() {
+  const AdvertiserBlocks& blocks = catalog_->blocks();
+  for (const std::string_view category : facts_->acat) {
+    const auto members = facts_->cattax == 1 ? blocks.within_category(category)
+                                             : blocks.in_category(foreign(category));
+    for (const uint32_t advertiser : members) {
+      allowed_[advertiser] = request_number_;
+    }
+  }
+}
+
 Misfit Retrieval::judge(uint32_t advertiser) const {
-  if (!facts_->bcat_readable) {
+  const bool can_be_told =
+      facts_->bcat_readable && (!blocks_foreign_ || (!filed_.empty() && filed_[advertiser] != 0));
+  const bool is_allowed = facts_->acat.empty() || allowed_[advertiser] == request_number_;
+  if (!can_be_told || !is_allowed) {
     return Misfit::kCategory;
   }
   return blocked_[advertiser] == request_number_ ? verdicts_[advertiser] : Misfit::kNone;

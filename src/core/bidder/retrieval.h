@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -88,6 +89,9 @@ class Retrieval {
   [[nodiscard]] size_t take_from_block(std::span<Candidate> out);
   [[nodiscard]] std::optional<Candidate> consider(uint32_t item);
   void block_advertisers();
+  void block_foreign_categories();
+  void allow_categories();
+  std::string_view foreign(std::string_view category);
   void block(std::span<const uint32_t> advertisers, Misfit reason);
   [[nodiscard]] Misfit judge(uint32_t advertiser) const;
   [[nodiscard]] std::optional<uint32_t> deal_of(uint32_t item) const;
@@ -116,7 +120,13 @@ class Retrieval {
 
   std::vector<uint32_t> blocked_;  ///< By advertiser: the last request that blocked it,
   std::vector<Misfit> verdicts_;   ///< and why.
+  std::vector<uint32_t> allowed_;  ///< The same, that names one of its categories in acat.
   uint32_t request_number_ = 0;
+  /// By advertiser, of a request that blocks categories of another taxonomy: whether it is filed in
+  /// it. Empty: nobody is.
+  std::span<const uint8_t> filed_;
+  bool blocks_foreign_ = false;
+  std::string category_;        ///< Reused.
   std::vector<uint32_t> fits_;  ///< Creatives of one line item.
   MisfitCounts dropped_{};
   size_t matched_ = 0;

@@ -24,23 +24,6 @@ namespace {
 
 constexpr double kHalfWayRoundKm = 20'040;
 
-/// "IAB7" or "IAB7-39": tier one from 1 to 26.
-bool is_category(std::string_view text) {
-  constexpr uint32_t kTierOneMost = 26;
-  if (!text.starts_with("IAB")) {
-    return false;
-  }
-  text.remove_prefix(3);
-  const std::string_view tier_one = text.substr(0, text.find('-'));
-  std::string ignored;
-  const bool whole = canonical(Dimension::kPosition, tier_one, ignored);
-  if (!whole || std::stoul(ignored) > kTierOneMost) {
-    return false;
-  }
-  return tier_one.size() == text.size() ||
-         canonical(Dimension::kPosition, text.substr(tier_one.size() + 1), ignored);
-}
-
 std::string_view rule_of(Dimension dimension) {
   switch (dimension) {
     case Dimension::kCountry:
@@ -157,8 +140,12 @@ void Checker::check(const Advertiser& row) {
     problem("domain", "must be a domain such as shop.example", row.domain);
   }
   for (const std::string& category : row.categories) {
-    if (!canonical(Dimension::kCategory, category, scratch_) || !is_category(scratch_)) {
-      problem("categories", rule_of(Dimension::kCategory), category);
+    const int64_t taxonomy =
+        canonical(Dimension::kCategory, category, scratch_) ? taxonomy_of(scratch_) : 0;
+    if (taxonomy == 0 || (taxonomy == 1 && !is_iab_category(scratch_))) {
+      problem("categories",
+              "must be an IAB category such as IAB7-39, or one of another taxonomy such as 7:483",
+              category);
     }
   }
   if (row.time_zone != "UTC" &&
@@ -222,7 +209,7 @@ void Checker::values(Dimension dimension, std::string_view list,
                      const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     const bool good = canonical(dimension, value, scratch_) &&
-                      (dimension != Dimension::kCategory || is_category(scratch_));
+                      (dimension != Dimension::kCategory || is_iab_category(scratch_));
     if (!good) {
       std::string field = "targeting.";
       field.append(to_string(dimension)).append(".").append(list);

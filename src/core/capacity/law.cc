@@ -69,6 +69,13 @@ Law::Law(const LawSettings& settings, Identity self)
   offset_ = offset_of(settings_, self_.cores);
 }
 
+void Law::change(const LawSettings& settings) {
+  SPILLWAY_ASSERT(check(settings).empty());
+  settings_ = settings;
+  offset_ = offset_of(settings_, self_.cores);
+  weight_ = std::clamp(weight_, settings_.min_weight, settings_.max_weight);
+}
+
 void Law::resize(std::string server_class, double cores) {
   self_.server_class = std::move(server_class);
   self_.cores = cores;

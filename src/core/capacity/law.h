@@ -68,6 +68,10 @@ class Law {
 
   [[nodiscard]] const Identity& self() const { return self_; }
 
+  /// Other settings from the next step on, sound and of the same period; what was learned, the
+  /// weight and the sequence go on.
+  void change(const LawSettings& settings);
+
   /// The machine was resized: what was learned of it is forgotten, the class's prior steps in.
   void resize(std::string server_class, double cores);
 

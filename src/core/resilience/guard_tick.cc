@@ -188,8 +188,12 @@ void Guard::Body::publish_contracts() {
 }
 
 void Guard::Body::publish_terms() {
+  const Duration enough = breaker.settings().enough;
+  const auto enough_at_most = [enough](Duration usual) {
+    return enough > Duration::zero() ? std::min(usual, enough) : usual;
+  };
   const Duration p50 = baseline.p50();
-  const Duration fair = baseline.fair();
+  const Duration fair = enough_at_most(baseline.fair());
   published.fair_ns.store(fair.count(), kRelaxed);
   // While nothing is known only the ceiling says slow: 0.8 B alone would blame a usual latency.
   published.slow_p90_ns.store(baseline.known() ? baseline.p90().count() * 3 / 2 : INT64_MAX,
@@ -199,9 +203,9 @@ void Guard::Body::publish_terms() {
   // time for is probed all the same, or it would never leave.
   const bool starved = breaker.state() == State::kHalfOpen && breaker.starved();
   const bool rests = breaker.failing() || baseline.hanging() || starved;
-  published.skip_below_ns.store(rests ? 0 : p50.count(), kRelaxed);
-  probe_needs_ns.store(starved ? 0 : std::max(p50, baseline.known() ? fair : Duration{}).count(),
-                       kRelaxed);
+  published.skip_below_ns.store(rests ? 0 : enough_at_most(p50).count(), kRelaxed);
+  const Duration probe_needs = enough_at_most(std::max(p50, baseline.known() ? fair : Duration{}));
+  probe_needs_ns.store(starved ? 0 : probe_needs.count(), kRelaxed);
   p50_ns.store(p50.count(), kRelaxed);
   p90_ns.store(baseline.p90().count(), kRelaxed);
   median_offered_ns.store(baseline.median_offered().count(), kRelaxed);

@@ -78,6 +78,7 @@ std::vector<Problem> validate(const Settings& settings) {
   check.within("ramp", settings.ramp, seconds(1), minutes(5));
   check.within("slow_floor", settings.slow_floor, milliseconds(1), seconds(10));
   check.within("slow_ceiling", settings.slow_ceiling, settings.slow_floor, seconds(60));
+  check.within("enough", settings.enough, Duration::zero(), seconds(60));
   check.within("max_in_flight", settings.max_in_flight, 0, 100'000);
   check.within("limit_min", settings.limit_min, 1, 100'000);
   check.within("limit_initial", settings.limit_initial, 0, 100'000);

@@ -41,6 +41,12 @@ struct Settings {
   /// An answer later than this is always slow (when B was fair). [slow_floor, 60 s].
   base::Duration slow_ceiling = std::chrono::milliseconds(500);
 
+  /// A call that was given so long was given enough, however long answers usually take: a silence
+  /// is a timeout, and the remaining-time rule lets it pass. So a store that was too slow from its
+  /// first call on is a failing one, where a DSP would be one that is asked in vain. 0: what is
+  /// usual alone decides. Larger: slower to blame. [0, 60 s].
+  base::Duration enough = base::Duration::zero();
+
   /// Calls in flight at once over all workers, Tails included; 0 refuses nothing. Larger: more
   /// sockets held by a slow dependency. [0, 100 000].
   uint32_t max_in_flight = 512;

@@ -12,16 +12,31 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/time.h"
 #include "net/acceptor.h"
 #include "net/reactor.h"
 #include "net/stream.h"
-#include "net/timer_wheel.h"
 
 namespace spillway::adapters {
+namespace {
+
+constexpr int kReads = 8;  // of one caller that sends on and on
+
+/// Reads what was sent and forgets it; whether the caller has closed, or is gone.
+bool has_closed(int socket) {
+  std::array<char, 1024> ignored{};
+  for (int i = 0; i < kReads; ++i) {
+    const auto got = ::recv(socket, ignored.data(), ignored.size(), MSG_DONTWAIT);
+    if (got <= 0) {
+      return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string_view to_string(AgentWord word) {
   constexpr std::array<std::string_view, kAgentWords> kNames{"up", "up_bare", "drain", "ready_up"};
@@ -49,36 +64,6 @@ std::string agent_line(const AgentReply& reply) {
   return line + "\n";
 }
 
-/// A caller that has its line and has not closed yet. Closing first, with bytes of its unread,
-/// would reset the connection and could take the line away again.
-class AgentCheckServer::Connection final : private net::ReadySink, private net::Timer {
- public:
-  Connection(AgentCheckServer& owner, net::UniqueFd socket)
-      : owner_(owner), socket_(std::move(socket)) {
-    owner_.reactor_.add(socket_.fd(), EPOLLIN | EPOLLRDHUP, *this);
-    owner_.reactor_.timers().arm(*this, owner_.reactor_.now() + kLinger);
-  }
-
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  ~Connection() { owner_.reactor_.remove(socket_.fd(), *this); }
-
- private:
-  void on_ready(uint32_t /*epoll_events*/) override {
-    std::array<char, 512> ignored{};
-    const auto got = ::recv(socket_.fd(), ignored.data(), ignored.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-      owner_.close(*this);
-    }
-  }
-
-  void on_timer(base::Instant /*now*/) override { owner_.close(*this); }
-
-  AgentCheckServer& owner_;
-  net::UniqueFd socket_;
-};
-
 AgentCheckServer::AgentCheckServer(net::Reactor& reactor, std::string_view address,
                                    size_t max_connections)
     : reactor_(reactor), max_connections_(max_connections), line_(agent_line(reply_)) {
@@ -97,16 +82,33 @@ AgentCheckServer::~AgentCheckServer() = default;
 void AgentCheckServer::start() { acceptor_->start(); }
 
 void AgentCheckServer::set_reply(const AgentReply& reply) {
+  let_go();
   reply_ = reply;
   line_ = agent_line(reply_);
 }
 
+// Once a poll of the reactor, however many callers it brings. Closing before the caller has, with
+// bytes of its unread, would reset the connection and could take the line away again.
+void AgentCheckServer::let_go() {
+  const auto now = reactor_.now();
+  if (now == looked_at_) {
+    return;
+  }
+  looked_at_ = now;
+  std::erase_if(open_, [now](const Answered& one) {
+    return now - one.at >= kLinger || has_closed(one.socket.fd());
+  });
+}
+
 void AgentCheckServer::take(net::UniqueFd socket, const std::string& peer) {
+  let_go();
   if (open_.size() >= max_connections_) {
     counters_.refused.add();
     return;
   }
-  const auto sent = ::send(socket.fd(), line_.data(), line_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  // Held back until the end of the stream goes with it.
+  const auto sent =
+      ::send(socket.fd(), line_.data(), line_.size(), MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
   if (sent != static_cast<ssize_t>(line_.size())) {
     counters_.failed.add();
     return;
@@ -114,9 +116,7 @@ void AgentCheckServer::take(net::UniqueFd socket, const std::string& peer) {
   ::shutdown(socket.fd(), SHUT_WR);
   counters_.answered.add();
   note_poller(peer);
-  auto connection = std::make_unique<Connection>(*this, std::move(socket));
-  const Connection* const key = connection.get();
-  open_.emplace(key, std::move(connection));
+  open_.push_back({.socket = std::move(socket), .at = reactor_.now()});
 }
 
 void AgentCheckServer::note_poller(const std::string& peer) {
@@ -133,8 +133,6 @@ void AgentCheckServer::note_poller(const std::string& peer) {
   }
   place->last_at = reactor_.now();
 }
-
-void AgentCheckServer::close(Connection& connection) { open_.erase(&connection); }
 
 std::vector<AgentPoller> AgentCheckServer::pollers(base::Instant now, base::Duration age) const {
   std::vector<AgentPoller> live;

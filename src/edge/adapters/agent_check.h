@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/counter.h"
@@ -55,10 +54,12 @@ struct AgentPoller {
   base::Instant last_at{};
 };
 
-/// The server side of HAProxy's agent-check: a line to each connection at once, whatever is sent
-/// (agent-send) is read and ignored, and the connection ends when the caller has closed, or after
-/// kLinger. The line is what set_reply() said last, so that every HAProxy is told the same between
-/// two ticks.
+/// The server side of HAProxy's agent-check: a line to each connection at once and its end;
+/// whatever is sent (agent-send) is read and ignored. The line is what set_reply() said last, so
+/// that every HAProxy is told the same between two ticks.
+///
+/// An answered connection costs no wake-up of its own: whether its caller has closed, or kLinger is
+/// over, is looked at with the next poll or set_reply(), and it is let go of then.
 ///
 /// One thread: the reactor's. Memory: max_connections, and kPollers callers' addresses.
 class AgentCheckServer {
@@ -77,6 +78,7 @@ class AgentCheckServer {
   [[nodiscard]] uint16_t port() const { return port_; }
 
   void start();
+  /// Each tick, changed or not.
   void set_reply(const AgentReply& reply);
 
   [[nodiscard]] const AgentReply& reply() const { return reply_; }
@@ -89,10 +91,15 @@ class AgentCheckServer {
   [[nodiscard]] std::vector<AgentPoller> pollers(base::Instant now, base::Duration age) const;
 
  private:
-  class Connection;
+  /// A caller that has its line and has not closed yet, as far as we looked.
+  struct Answered {
+    net::UniqueFd socket;
+    base::Instant at{};
+  };
+
   void take(net::UniqueFd socket, const std::string& peer);
   void note_poller(const std::string& peer);
-  void close(Connection& connection);
+  void let_go();
 
   net::Reactor& reactor_;
   size_t max_connections_;
@@ -103,7 +110,8 @@ class AgentCheckServer {
   net::ServerCounters acceptor_counters_;
   AgentCheckCounters counters_;
   std::vector<AgentPoller> pollers_;
-  std::unordered_map<const Connection*, std::unique_ptr<Connection>> open_;
+  std::vector<Answered> open_;
+  base::Instant looked_at_{};
   std::unique_ptr<net::Acceptor> acceptor_;
 };
 

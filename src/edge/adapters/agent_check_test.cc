@@ -50,11 +50,15 @@ class AgentCheck : public ::testing::Test {
 
   [[nodiscard]] RawSocket call() const { return RawSocket::to(server_->port()); }
 
-  // Whether the server has let go of every caller within some seconds.
+  // Whether the server has let go of every caller within some seconds of ticks.
   bool lets_go() {
     for (int i = 0; i < 500; ++i) {
       size_t open = 0;
-      thread_.sync([&] { open = server_->connections(); });
+      thread_.sync([&] {
+        (void)thread_.reactor.refresh();
+        server_->set_reply(server_->reply());
+        open = server_->connections();
+      });
       if (open == 0) {
         return true;
       }
@@ -79,6 +83,15 @@ TEST_F(AgentCheck, ReadsAndIgnoresWhatItIsSent) {
   EXPECT_EQ(caller.receive_all(), "up 42%\n");
   caller.close();
   EXPECT_TRUE(lets_go());
+}
+
+TEST_F(AgentCheck, LetsGoOfThoseThatClosedWhenTheNextAsks) {
+  for (int i = 0; i < 5; ++i) {
+    auto caller = call();
+    ASSERT_TRUE(caller.send("x\n"));
+    EXPECT_EQ(caller.receive_all(), "up 42%\n");
+  }
+  thread_.sync([&] { EXPECT_LE(server_->connections(), 2U); });
 }
 
 TEST_F(AgentCheck, GivesEveryCallerTheSameUntilItIsToldAnother) {

@@ -40,30 +40,12 @@ std::string first_folder(const std::string& root, std::initializer_list<std::str
   return {};
 }
 
-std::optional<uint64_t> keyed(const std::optional<std::string>& text, std::string_view key) {
-  return text ? parse_keyed(*text, key) : std::nullopt;
-}
+constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 double since(uint64_t later, uint64_t earlier) {
   return later > earlier ? static_cast<double>(later - earlier) : 0.0;
-}
-
-/// Of one group; infinity when it has none.
-double own_quota(CpuForm form, const std::string& folder) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  if (form == CpuForm::kCgroupV2) {
-    const auto text = read_kernel_file(folder + "/cpu.max");
-    return text ? parse_cpu_max(*text).value_or(kNone) : kNone;
-  }
-  const auto quota_text = read_kernel_file(folder + "/cpu.cfs_quota_us");
-  const auto period_text = read_kernel_file(folder + "/cpu.cfs_period_us");
-  const auto quota = quota_text ? parse_number(*quota_text) : std::nullopt;
-  const auto period = period_text ? parse_number(*period_text) : std::nullopt;
-  return quota && period && *quota > 0 && *period > 0
-             ? static_cast<double>(*quota) / static_cast<double>(*period)
-             : kNone;
 }
 
 }  // namespace
@@ -147,11 +129,13 @@ std::string CpuReader::group_path(const std::string& groups, std::string_view co
 
 bool CpuReader::find_places() {
   places_ = {};
+  files_ = {};
   last_.reset();
   const bool names_group =
       !settings_.cgroup.empty() || !settings_.pid_file.empty() || settings_.pid != 0;
   if (settings_.source == CpuSource::kHost || !names_group) {
     places_.found = settings_.source != CpuSource::kCgroup;
+    open_files(places_);
     return places_.found;
   }
   std::string groups;
@@ -166,8 +150,12 @@ bool CpuReader::find_places() {
   if (!find_v1(groups, found) && !find_v2(groups, found)) {
     return false;
   }
-  const bool limited = std::isfinite(quota_cores(found));
-  places_ = settings_.source == CpuSource::kAuto && !limited ? Places{} : found;
+  open_files(found);
+  if (settings_.source == CpuSource::kAuto && !std::isfinite(quota_cores(found.form))) {
+    found = {};
+    open_files(found);
+  }
+  places_ = std::move(found);
   places_.found = true;
   return true;
 }
@@ -224,20 +212,68 @@ bool CpuReader::find_v1(const std::string& groups, Places& out) const {
 
 // ---- what to read ----
 
-double CpuReader::quota_cores(const Places& places) const {
-  double cores = std::numeric_limits<double>::infinity();
+void CpuReader::open_files(const Places& places) {
+  files_ = {};
+  files_.machine = KernelFile(settings_.proc_root + "/stat");
+  if (places.form == CpuForm::kHost) {
+    files_.pressure = KernelFile(settings_.proc_root + "/pressure/cpu");
+    return;
+  }
+  const bool v2 = places.form == CpuForm::kCgroupV2;
+  files_.stat = KernelFile(places.quota + "/cpu.stat");
+  files_.pressure = KernelFile(places.pressure);
+  if (!v2) {
+    files_.usage = KernelFile(places.usage + "/cpuacct.usage");
+  }
+  if (!places.cpuset.empty()) {
+    files_.cpuset =
+        KernelFile(places.cpuset + (v2 ? "/cpuset.cpus.effective" : "/cpuset.effective_cpus"));
+  }
   for (std::string folder = places.quota; folder.size() >= places.top.size();) {
-    cores = std::min(cores, own_quota(places.form, folder));
+    files_.quotas.push_back(
+        {.quota = KernelFile(folder + (v2 ? "/cpu.max" : "/cpu.cfs_quota_us")),
+         .period = KernelFile(v2 ? std::string() : folder + "/cpu.cfs_period_us")});
     if (folder.size() == places.top.size()) {
       break;
     }
     folder.resize(folder.rfind('/'));
   }
+}
+
+/// Of one group; infinity when it has none.
+double CpuReader::own_quota(CpuForm form, QuotaFiles& files) {
+  const auto text = files.quota.read(scratch_);
+  if (!text) {
+    return kNoQuota;
+  }
+  if (form == CpuForm::kCgroupV2) {
+    return parse_cpu_max(*text).value_or(kNoQuota);
+  }
+  const auto quota = parse_number(*text);
+  if (!quota || *quota <= 0) {
+    return kNoQuota;
+  }
+  const auto period_text = files.period.read(scratch_);
+  const auto period = period_text ? parse_number(*period_text) : std::nullopt;
+  return period && *period > 0 ? static_cast<double>(*quota) / static_cast<double>(*period)
+                               : kNoQuota;
+}
+
+double CpuReader::quota_cores(CpuForm form) {
+  double cores = kNoQuota;
+  for (auto& files : files_.quotas) {
+    cores = std::min(cores, own_quota(form, files));
+  }
   return cores;
 }
 
-std::optional<CpuReader::Reading> CpuReader::read_host() const {
-  const auto text = read_kernel_file(settings_.proc_root + "/stat");
+uint64_t CpuReader::stalled_us() {
+  const auto text = files_.pressure.read(scratch_);
+  return text ? parse_pressure(*text).value_or(0) : 0;
+}
+
+std::optional<CpuReader::Reading> CpuReader::read_host() {
+  const auto text = files_.machine.read(scratch_);
   const auto ticks = text ? parse_proc_stat(*text) : std::nullopt;
   if (!ticks) {
     return std::nullopt;
@@ -248,48 +284,52 @@ std::optional<CpuReader::Reading> CpuReader::read_host() const {
   out.given_s = static_cast<double>(ticks->used + ticks->idle) / ticks_per_s;
   out.stolen_s = static_cast<double>(ticks->stolen) / ticks_per_s;
   out.allowed_cores = ticks->cores;
-  const auto pressure = read_kernel_file(settings_.proc_root + "/pressure/cpu");
-  out.stalled_us = pressure ? parse_pressure(*pressure).value_or(0) : 0;
+  out.stalled_us = stalled_us();
   return out;
 }
 
-std::optional<CpuReader::Reading> CpuReader::read_group() const {
+/// What cpu.stat and, in version 1, cpuacct.usage say.
+bool CpuReader::read_used(Reading& out) {
   const bool v2 = places_.form == CpuForm::kCgroupV2;
-  Reading out;
-  const auto stat = read_kernel_file(places_.quota + "/cpu.stat");
+  std::optional<uint64_t> usage_us;
+  if (const auto stat = files_.stat.read(scratch_)) {
+    out.periods = parse_keyed(*stat, "nr_periods").value_or(0);
+    out.throttled = parse_keyed(*stat, "nr_throttled").value_or(0);
+    usage_us = parse_keyed(*stat, "usage_usec");
+  }
   if (v2) {
-    const auto usage_us = keyed(stat, "usage_usec");
-    if (!usage_us) {
-      return std::nullopt;
-    }
-    out.used_s = static_cast<double>(*usage_us) / 1e6;
-  } else {
-    const auto text = read_kernel_file(places_.usage + "/cpuacct.usage");
-    const auto usage_ns = text ? parse_number(*text) : std::nullopt;
-    if (!usage_ns || *usage_ns < 0) {
-      return std::nullopt;
-    }
-    out.used_s = static_cast<double>(*usage_ns) / 1e9;
+    out.used_s = static_cast<double>(usage_us.value_or(0)) / 1e6;
+    return usage_us.has_value();
   }
-  out.periods = keyed(stat, "nr_periods").value_or(0);
-  out.throttled = keyed(stat, "nr_throttled").value_or(0);
-  const auto set = places_.cpuset.empty()
-                       ? std::nullopt
-                       : read_kernel_file(places_.cpuset + (v2 ? "/cpuset.cpus.effective"
-                                                               : "/cpuset.effective_cpus"));
-  auto cores = set ? parse_cpu_list(*set) : std::nullopt;
+  const auto text = files_.usage.read(scratch_);
+  const auto usage_ns = text ? parse_number(*text) : std::nullopt;
+  out.used_s = static_cast<double>(usage_ns.value_or(0)) / 1e9;
+  return usage_ns && *usage_ns >= 0;
+}
+
+/// By the group's processor set, else the machine's.
+std::optional<uint32_t> CpuReader::group_cores() {
+  if (const auto set = files_.cpuset.read(scratch_)) {
+    if (const auto cores = parse_cpu_list(*set)) {
+      return cores;
+    }
+  }
+  const auto text = files_.machine.read(scratch_);
+  const auto ticks = text ? parse_proc_stat(*text) : std::nullopt;
+  return ticks ? std::optional(ticks->cores) : std::nullopt;
+}
+
+std::optional<CpuReader::Reading> CpuReader::read_group() {
+  Reading out;
+  if (!read_used(out)) {
+    return std::nullopt;
+  }
+  const auto cores = group_cores();
   if (!cores) {
-    const auto text = read_kernel_file(settings_.proc_root + "/stat");
-    const auto ticks = text ? parse_proc_stat(*text) : std::nullopt;
-    if (!ticks) {
-      return std::nullopt;
-    }
-    cores = ticks->cores;
+    return std::nullopt;
   }
-  out.allowed_cores = std::min(quota_cores(places_), static_cast<double>(*cores));
-  const auto pressure =
-      places_.pressure.empty() ? std::nullopt : read_kernel_file(places_.pressure);
-  out.stalled_us = pressure ? parse_pressure(*pressure).value_or(0) : 0;
+  out.allowed_cores = std::min(quota_cores(places_.form), static_cast<double>(*cores));
+  out.stalled_us = stalled_us();
   return out;
 }
 

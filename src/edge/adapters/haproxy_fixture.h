@@ -97,7 +97,12 @@ class HaproxyProcess {
     return {};
   }
 
+  /// This process and those that reloads left.
   void kill() {
+    for (const pid_t old : std::exchange(old_, {})) {
+      ::kill(old, SIGKILL);
+      ::waitpid(old, nullptr, 0);
+    }
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
@@ -105,9 +110,24 @@ class HaproxyProcess {
     }
   }
 
+  /// As `systemctl reload` does: another process takes the listeners over and answers, the one
+  /// before ends what it has. False when it does not come up.
+  bool reload() {
+    old_.push_back(pid_);
+    return launch(write_file(), {"-x", socket(), "-sf", std::to_string(pid_)});
+  }
+
   /// Waits until the stats socket answers.
   void start() {
-    const std::string file = folder_.path() + "/haproxy.cfg";
+    ::unlink(socket().c_str());
+    if (!launch(write_file(), {})) {
+      kill();
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string write_file() const {
+    std::string file = folder_.path() + "/haproxy.cfg";
     std::string text = "global\n    stats socket " + socket() +
                        " mode 600 level admin expose-fd listeners\n    nbthread 2\n"
                        "defaults\n    mode http\n    timeout connect 1s\n    timeout client 30s\n"
@@ -118,7 +138,18 @@ class HaproxyProcess {
       text.replace(at, 5, "unix@" + front());
     }
     std::ofstream(file) << text;
-    ::unlink(socket().c_str());
+    return file;
+  }
+
+  /// Waits until the new process answers on the stats socket.
+  bool launch(std::string file, std::vector<std::string> options) {
+    std::vector<std::string> words{"haproxy", "-db", "-f", std::move(file)};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<char*> arguments;
+    for (auto& word : words) {
+      arguments.push_back(word.data());
+    }
+    arguments.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
       const int null = ::open("/dev/null", O_RDWR);
@@ -127,24 +158,24 @@ class HaproxyProcess {
       if (::getenv("SPILLWAY_HAPROXY_LOG") == nullptr) {
         ::dup2(null, 2);
       }
-      ::execlp("haproxy", "haproxy", "-db", "-f", file.c_str(), nullptr);
-      ::execl("/usr/sbin/haproxy", "haproxy", "-db", "-f", file.c_str(), nullptr);
+      ::execvp("haproxy", arguments.data());
+      ::execv("/usr/sbin/haproxy", arguments.data());
       ::_exit(127);
     }
+    const std::string pid = "\nPid: " + std::to_string(pid_) + "\n";
     for (int i = 0; i < 1'000; ++i) {
       if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
         pid_ = -1;
-        return;
+        return false;
       }
-      if (run("show info").starts_with("Name: HAProxy")) {
-        return;
+      if (run("show info").find(pid) != std::string::npos) {
+        return true;
       }
       ::poll(nullptr, 0, 10);
     }
-    kill();
+    return false;
   }
 
- private:
   static std::vector<std::string> split(std::string_view line) {
     std::vector<std::string> fields(1);
     for (const char c : line) {
@@ -161,6 +192,7 @@ class HaproxyProcess {
   std::string section_;
   std::string defaults_;
   pid_t pid_ = -1;
+  std::vector<pid_t> old_;  ///< Reloaded away; they may still end what they have.
 };
 
 /// An agent-check server that says what it is told to, or an HTTP server that says 200, on a free

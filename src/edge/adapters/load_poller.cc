@@ -20,7 +20,7 @@ namespace {
 
 base::Result<LoadCounts, LoadErrc> counts_of(const base::CallResult& result, std::string_view body,
                                              const LoadSettings& settings) {
-  if (result.error == base::CallError::kTimeout) {
+  if (result.error == base::CallError::kTimeout || result.error == base::CallError::kCancelled) {
     return std::unexpected(LoadErrc::kTimeout);
   }
   if (result.error != base::CallError::kNone) {
@@ -48,21 +48,26 @@ LoadPoller::LoadPoller(net::Reactor& reactor, LoadSettings settings, Done done)
 LoadPoller::~LoadPoller() = default;
 
 bool LoadPoller::ask(base::Instant now) {
-  if (asking_) {
+  if (asking_ && now < by_) {
     return false;
   }
+  if (asking_) {
+    client_.cancel(call_);
+  }
   asking_ = true;
-  const auto by = now + settings_.timeout;
-  client_.call(target_, "GET", settings_.target, "Accept: */*\r\n",
-               std::span<const std::string_view>(),
-               {.connect_by = by, .first_byte_by = by, .answer_by = by}, 0, *this);
+  by_ = now + settings_.timeout;
+  const auto by = settings_.judged_when_asked ? base::kNever : by_;
+  call_ = client_.call(target_, "GET", settings_.target, "Accept: */*\r\n",
+                       std::span<const std::string_view>(),
+                       {.connect_by = by, .first_byte_by = by, .answer_by = by}, 0, *this);
   return true;
 }
 
 void LoadPoller::on_answer(uint64_t /*tag*/, const base::CallResult& result, std::string_view body,
                            bool /*draining*/) {
   asking_ = false;
-  done_(counts_of(result, body, settings_));
+  const bool late = result.error == base::CallError::kNone && result.ended_at > by_;
+  done_(late ? std::unexpected(LoadErrc::kTimeout) : counts_of(result, body, settings_));
 }
 
 }  // namespace spillway::adapters

@@ -23,6 +23,9 @@ struct LoadSettings {
   std::string target = "/load";  ///< Path and query.
   /// How long an answer may take. Larger: a slow server is still read, a tick takes longer.
   base::Duration timeout = std::chrono::milliseconds(500);
+  /// An answer that is overdue is given up when the next is asked for: no timer, whose setting and
+  /// ringing would be a good part of what a question costs. Else when it is overdue.
+  bool judged_when_asked = false;
   /// Not there: the answer is that of GET /load; else a Prometheus page.
   std::optional<PageSelectors> page;
 };
@@ -31,7 +34,7 @@ struct LoadSettings {
 /// One thread: the reactor's. Memory: one answer, 1 MiB at most.
 class LoadPoller final : private net::CallListener {
  public:
-  /// On the reactor's thread, never inside ask().
+  /// On the reactor's thread; inside ask() for one that it ends.
   using Done = std::move_only_function<void(const base::Result<LoadCounts, LoadErrc>&)>;
 
   LoadPoller(net::Reactor& reactor, LoadSettings settings, Done done);
@@ -40,6 +43,7 @@ class LoadPoller final : private net::CallListener {
   ~LoadPoller();
 
   /// Once an ask, `done` is told. False, and nothing is asked, while an earlier one is under way.
+  /// One that is overdue ends now, as a timeout, before the next is asked.
   bool ask(base::Instant now);
 
  private:
@@ -51,6 +55,8 @@ class LoadPoller final : private net::CallListener {
   LoadSettings settings_;
   Done done_;
   bool asking_ = false;
+  uint64_t call_ = 0;
+  base::Instant by_{};
   net::Client client_;
   net::TargetId target_;
 };

@@ -75,12 +75,13 @@ std::string_view take_name(std::string_view& text) {
 }
 
 double* member_of(LoadCounts& counts, std::string_view name) {
-  const std::array<std::pair<std::string_view, double*>, 5> members{
+  const std::array<std::pair<std::string_view, double*>, 6> members{
       {{"requests", &counts.requests},
        {"successes", &counts.successes},
        {"failures", &counts.failures},
        {"in_flight", &counts.in_flight},
-       {"limit", &counts.limit}}};
+       {"limit", &counts.limit},
+       {"p95_ms", &counts.p95_ms}}};
   const auto* const found =
       std::ranges::find(members, name, &std::pair<std::string_view, double*>::first);
   return found == members.end() ? nullptr : found->second;

@@ -19,6 +19,7 @@ struct LoadCounts {
   double failures = 0;   ///< Refused, late, broken.
   double in_flight = 0;  ///< Not answered yet.
   double limit = 0;      ///< Most that may be in flight; 0: not known.
+  double p95_ms = 0;     ///< Of the answers of about the last second; 0: not known.
 };
 
 enum class LoadErrc : uint8_t {
@@ -34,7 +35,8 @@ inline constexpr size_t kLoadErrors = 5;
 [[nodiscard]] std::string_view to_string(LoadErrc error);
 
 /// The body of GET /load: one flat JSON object with the numbers "requests", "successes", "failures"
-/// and perhaps "in_flight" and "limit"; other members are passed over, nested ones are malformed.
+/// and perhaps "in_flight", "limit" and "p95_ms"; other members are passed over, nested ones are
+/// malformed.
 [[nodiscard]] base::Result<LoadCounts, LoadErrc> parse_load(std::string_view body);
 
 /// Which series of a Prometheus page to sum: `name`, or `name{code="200",path!="/x"}`.

@@ -10,19 +10,21 @@ namespace {
 TEST(LoadBody, IsAFlatObjectOfNumbers) {
   const auto counts = parse_load(
       "{ \"requests\": 120, \"successes\":100,\"failures\":15,\n\"in_flight\":5,\"limit\":64,"
-      "\"version\":\"1,}\",\"up\":true }");
+      "\"p95_ms\":12.5,\"version\":\"1,}\",\"up\":true }");
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->requests, 120);
   EXPECT_EQ(counts->successes, 100);
   EXPECT_EQ(counts->failures, 15);
   EXPECT_EQ(counts->in_flight, 5);
   EXPECT_EQ(counts->limit, 64);
+  EXPECT_EQ(counts->p95_ms, 12.5);
 }
 
 TEST(LoadBody, WithoutRequestsTheyAreSuccessesAndFailures) {
   const auto counts = parse_load(R"({"successes":7,"failures":2})");
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->requests, 9);
+  EXPECT_EQ(counts->p95_ms, 0);
 }
 
 TEST(LoadBody, RefusesWhatItIsNot) {

@@ -137,9 +137,18 @@ void RedisClient::Body::on_leg(Call& call, Leg leg, const RedisEnd& end, RedisRe
   }
 }
 
+/// Before anything has failed, who waits for a connection was let down by nobody.
+bool RedisClient::Body::fails_to_connect(RedisUse use) const {
+  const auto fails = [](const auto& server) { return server->failing(); };
+  return (primary != nullptr && fails(primary)) ||
+         (use == RedisUse::kRead && std::ranges::any_of(replicas, fails));
+}
+
 void RedisClient::Body::time_out(Call& call, base::Instant now) {
   const RedisEnd end{.error = RedisErrc::kTimeout, .elapsed = now - call.started};
-  Outcome outcome = classify(end, call.permit.terms());
+  Outcome outcome = call.waiting && !fails_to_connect(call.use)
+                        ? Outcome::kNotSent
+                        : classify(end, call.permit.terms());
   if (call.hedged) {
     note_sent(call);
     if (const auto over = call.hedged->end(now, outcome); over) {

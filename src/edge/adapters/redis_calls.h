@@ -90,6 +90,7 @@ struct RedisClient::Body : RedisServer::Owner, RedisSentinels::Owner {
   void on_server_down(RedisServer& server, RedisErrc why,
                       const std::vector<uint64_t>& owed) override;
   void on_leg(Call& call, resilience::Leg leg, const RedisEnd& end, RedisReply reply);
+  [[nodiscard]] bool fails_to_connect(RedisUse use) const;
   void time_out(Call& call, base::Instant now);
   void settle(Call& call, resilience::Outcome outcome, const RedisResult& result, RedisReply reply);
   void drop(Call& call, RedisErrc why);

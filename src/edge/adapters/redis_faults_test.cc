@@ -26,12 +26,16 @@ using testing::RedisProcess;
 
 class RedisFaultsTest : public testing::RedisTest {
  protected:
-  void SetUp() override {
+  void begin() {
     ASSERT_TRUE(server_.running());
     RedisSettings settings{.primary = proxy_.address()};
     settings.connect_timeout = 200ms;
     settings.stall_after = 300ms;
     client_ = connect(settings);
+  }
+
+  void SetUp() override {
+    begin();
     ASSERT_TRUE(run_until([&] { return client_->ready(RedisUse::kPrimary); }));
     traffic(2s, [] { return false; });
     // A busy machine can open it too; what follows begins with a healthy one.
@@ -91,6 +95,22 @@ TEST_F(RedisFaultsTest, ARedisThirtyMillisecondsSlowerOpensTheCircuitAndIsBackWh
   for (const RedisAnswer& answer : answers_) {
     EXPECT_TRUE(answer.ok || answer.error == RedisErrc::kTimeout);
   }
+  delay_ms_ = 0;
+  expect_all_within_sixty_seconds();
+}
+
+/// Nothing normal was ever seen of it.
+class RedisFromTheFirstCallTest : public RedisFaultsTest {
+ protected:
+  void SetUp() override {
+    delay_ms_ = 30;
+    begin();
+  }
+};
+
+TEST_F(RedisFromTheFirstCallTest, ThirtyMillisecondsSlowItOpensTheCircuitAndIsBackWhenItIsFast) {
+  expect_open_within_five_seconds();
+  traffic(5s, [] { return false; });
   delay_ms_ = 0;
   expect_all_within_sixty_seconds();
 }

@@ -175,16 +175,30 @@ TEST(RedisBreaker, OpensWithinFiveSecondsOfAFaultAndServesAllWithinSixtyOfItsEnd
   }
 }
 
-// Slow from the first call on: late answers teach that the time given is not enough, and from then
-// on only a few are asked, to find out whether it has changed.
-TEST(RedisBreaker, ARedisThatWasNeverFastEnoughIsHardlyAsked) {
+// From its first call on: what is usual was never learnt, or learnt as slow, and decides nothing.
+TEST(RedisBreaker, OpensAndComesBackAlikeWhenItWasNeverWell) {
   using Health = VirtualRedis::Health;
-  VirtualRedis redis(200, 1);
-  (void)redis.run(Health::kSlow, 20s);
-  const resilience::Totals totals = redis.guard().totals();
-  const uint64_t too_short = totals.refused[4];
-  EXPECT_GT(too_short, 3'000U);
-  EXPECT_EQ(redis.guard().peek().state, State::kClosed);
+  for (const Health fault : {Health::kFrozen, Health::kRefusing, Health::kSlow}) {
+    for (const double rate : {20.0, 200.0, 2'000.0}) {
+      for (const base::Duration ill : {base::Duration(10s), base::Duration(5min)}) {
+        VirtualRedis redis(rate, 7);
+        const base::Instant begin = redis.now();
+        ASSERT_TRUE(redis.run(fault, 10s, State::kOpen)) << rate;
+        EXPECT_LE(redis.now() - begin, 5s) << "at " << rate;
+        (void)redis.run(fault, ill);
+        const base::Instant healthy = redis.now();
+        ASSERT_TRUE(redis.run(Health::kFine, 120s, State::kClosed)) << rate;
+        EXPECT_LE(redis.now() - healthy, 60s) << "at " << rate;
+        const auto refused = [&] {
+          const resilience::Totals totals = redis.guard().totals();
+          return totals.refused[0] + totals.refused[4];
+        };
+        const uint64_t before = refused();
+        (void)redis.run(Health::kFine, 10s);
+        EXPECT_EQ(refused(), before) << "everything is asked again at " << rate;
+      }
+    }
+  }
 }
 
 // Defects 3.4.1 and 3.4.2: a permit nobody answers keeps the circuit half open for ever.

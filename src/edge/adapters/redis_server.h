@@ -82,6 +82,9 @@ class RedisServer final : private RedisConnection::Owner, private net::Timer {
     return !begun_ || resolving_ || (connection_ != nullptr && !connection_->ready());
   }
 
+  /// The last attempt failed, or its connection ended.
+  [[nodiscard]] bool failing() const { return patience_.failing(); }
+
   [[nodiscard]] size_t outstanding() const {
     return connection_ != nullptr ? connection_->outstanding() : 0;
   }

@@ -88,6 +88,7 @@ resilience::Settings redis_guard_settings() {
   settings.ramp = 10s;
   settings.slow_floor = 5ms;
   settings.slow_ceiling = 50ms;
+  settings.enough = 5ms;
   settings.max_in_flight = 8192;
   settings.limiter = resilience::LimiterSettings::Algorithm::kNone;
   return settings;

@@ -63,8 +63,9 @@ struct RedisSettings {
 /// Every broken rule; empty when sound.
 [[nodiscard]] std::vector<resilience::Problem> validate(const RedisSettings& settings);
 
-/// What a guard of a store is set to unless told otherwise: slow from 5 ms, opens within a second
-/// or two, asks again soon and ramps up within 10 s.
+/// What a guard of a store is set to unless told otherwise: slow from 5 ms, and at fault when it is
+/// silent for the time it was given, if that was 5 ms or more; opens within a second or two, asks
+/// again soon and ramps up within 10 s.
 [[nodiscard]] resilience::Settings redis_guard_settings();
 
 }  // namespace spillway::adapters

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,40 @@ class RegistryTest : public ::testing::Test, public RegistryListener, private ne
       all += (all.empty() ? "" : " ") + one.id;
     }
     return all;
+  }
+
+  using Open = std::function<std::unique_ptr<Registry>()>;
+
+  // What every kind keeps to. `open`: a registry of quick()'s service on this reactor.
+
+  void members_come_stay_and_go(const Open& open) {
+    auto a = open();
+    auto b = open();
+    auto reader = open();
+    watch(*reader);
+    a->announce(instance("a", 1, "z1", "big"));
+    b->announce(instance("b", 2));
+    ASSERT_TRUE(run_until([&] { return ids(*reader) == "a b"; })) << reader->last_error();
+    EXPECT_TRUE(a->announced());
+    EXPECT_EQ(reader->view().instances[0], instance("a", 1, "z1", "big"));
+    EXPECT_GT(reader->view().index, 0U);
+    // Kept alive beyond the TTL.
+    ASSERT_TRUE(run_until([&] { return a->counters().renewals.value() >= 5; }));
+    EXPECT_EQ(ids(*reader), "a b");
+    a->withdraw();
+    ASSERT_TRUE(run_until([&] { return a->withdrawn() && ids(*reader) == "b"; }));
+  }
+
+  void one_that_dies_leaves(const Open& open) {
+    auto a = open();
+    auto b = open();
+    auto reader = open();
+    watch(*reader);
+    a->announce(instance("a", 1));
+    b->announce(instance("b", 2));
+    ASSERT_TRUE(run_until([&] { return ids(*reader) == "a b"; })) << reader->last_error();
+    b.reset();
+    ASSERT_TRUE(run_until([&] { return ids(*reader) == "a"; }));
   }
 
   void on_timer(base::Instant /*now*/) override { reactor_.stop(); }

@@ -33,35 +33,11 @@ class RegistryRedisTest : public testing::RegistryTest {
 };
 
 TEST_F(RegistryRedisTest, MembersComeStayAndGo) {
-  auto a = open();
-  auto b = open();
-  auto reader = open();
-  watch(*reader);
-  a->announce(instance("a", 1, "z1", "big"));
-  b->announce(instance("b", 2));
-  ASSERT_TRUE(run_until([&] { return ids(*reader) == "a b"; })) << reader->last_error();
-  EXPECT_TRUE(a->announced());
-  EXPECT_EQ(reader->view().instances[0], instance("a", 1, "z1", "big"));
-  EXPECT_GT(reader->view().index, 0U);
-
-  // Kept alive beyond the TTL.
-  ASSERT_TRUE(run_until([&] { return a->counters().renewals.value() >= 5; }));
-  EXPECT_EQ(ids(*reader), "a b");
-
-  a->withdraw();
-  ASSERT_TRUE(run_until([&] { return a->withdrawn() && ids(*reader) == "b"; }));
+  members_come_stay_and_go([this] { return open(); });
 }
 
 TEST_F(RegistryRedisTest, AMemberThatDiesLeavesWithItsTtl) {
-  auto a = open();
-  auto b = open();
-  auto reader = open();
-  watch(*reader);
-  a->announce(instance("a", 1));
-  b->announce(instance("b", 2));
-  ASSERT_TRUE(run_until([&] { return ids(*reader) == "a b"; }));
-  b.reset();
-  ASSERT_TRUE(run_until([&] { return ids(*reader) == "a"; }));
+  one_that_dies_leaves([this] { return open(); });
 }
 
 TEST_F(RegistryRedisTest, WhatRedisForgotIsRegisteredAnewAndNotFlushedMeanwhile) {

@@ -10,66 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include "net/http.h"
+#include "adapters/metadata_fixture.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
-#include "net/server.h"
 #include "net/timer_wheel.h"
 
 namespace spillway::adapters {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// The metadata service as EC2 documents it, on the loopback.
-class FakeMetadata {
- public:
-  explicit FakeMetadata(net::Reactor& reactor) {
-    std::vector<net::Server::Worker> workers;
-    workers.push_back(
-        {.reactor = reactor, .handler = [this](const net::Request& request, net::Reply reply) {
-           net::Response response = answer(request);
-           reply.send(std::move(response));
-         }});
-    server_ = std::make_unique<net::Server>("127.0.0.1:0", net::ServerLimits{}, std::move(workers));
-    server_->start();
-  }
-
-  [[nodiscard]] uint16_t port() const { return server_->port(); }
-
-  std::string action, rebalance;  ///< Empty: 404.
-  std::string token = "AQAEAA==";
-  size_t tokens_given = 0;
-  std::string ttl;
-  size_t looks = 0;
-
- private:
-  net::Response answer(const net::Request& request) {
-    const auto path = request.path();
-    if (path == "/latest/api/token") {
-      if (request.method != "PUT" ||
-          request.header("X-aws-ec2-metadata-token-ttl-seconds").empty()) {
-        return {.status = 400};
-      }
-      ttl = request.header("X-aws-ec2-metadata-token-ttl-seconds");
-      ++tokens_given;
-      return {.status = 200, .content_type = "text/plain", .body = token};
-    }
-    if (request.header("X-aws-ec2-metadata-token") != token) {
-      return {.status = 401};
-    }
-    const bool is_action = path == "/latest/meta-data/spot/instance-action";
-    const bool is_rebalance = path == "/latest/meta-data/events/recommendations/rebalance";
-    looks += is_action ? 1 : 0;
-    const auto& text = is_action ? action : rebalance;
-    if ((!is_action && !is_rebalance) || text.empty()) {
-      return {.status = 404};
-    }
-    return {.status = 200, .content_type = "application/json", .body = text};
-  }
-
-  std::unique_ptr<net::Server> server_;
-};
 
 class SpotWatching : public ::testing::Test, private net::Timer {
  protected:
@@ -96,7 +45,7 @@ class SpotWatching : public ::testing::Test, private net::Timer {
 
   net::OsClock clock_;
   net::Reactor reactor_{clock_};
-  FakeMetadata metadata_{reactor_};
+  testing::FakeMetadata metadata_{reactor_};
   std::unique_ptr<SpotWatch> watch_;
   std::vector<std::pair<SpotNotice, std::string>> told_;
 };

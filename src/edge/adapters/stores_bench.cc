@@ -1,4 +1,7 @@
 // What the stores cost: off the request path, but for a location.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -12,8 +15,10 @@
 #include "adapters/catalog_source.h"
 #include "adapters/geo_file.h"
 #include "adapters/geo_fixture.h"
+#include "adapters/postgres_fixture.h"
 #include "adapters/time_zones.h"
 #include "bidder/generate/catalogs.h"
+#include "bidder/model.h"
 
 namespace spillway::adapters {
 namespace {
@@ -74,21 +79,65 @@ void find_place(benchmark::State& state) {
   }
 }
 
+/// Rows of every kind.
+size_t count(const bidder::CatalogRows& rows) {
+  return rows.advertisers.size() + rows.campaigns.size() + rows.line_items.size() +
+         rows.creatives.size();
+}
+
+bool filled(CatalogStore& store, const bidder::CatalogRows& rows) {
+  return store.migrate() && store.replace(rows, kNow, {});
+}
+
 void load_sqlite(benchmark::State& state) {
   const ScratchFile file("spillway_bench.db");
   const auto store = *open_catalog("sqlite:" + file.path());
   const auto rows =
       bidder::generate::honest_catalog({.campaigns = static_cast<uint32_t>(state.range(0))});
-  if (!store->migrate() || !store->replace(rows, kNow, {})) {
+  if (!filled(*store, rows)) {
     state.SkipWithError("not written");
     return;
   }
   for (auto _ : state) {
     benchmark::DoNotOptimize(store->load());
   }
-  state.counters["per_campaign"] = benchmark::Counter(
-      static_cast<double>(state.range(0)),
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["rows"] = static_cast<double>(count(rows));
+}
+
+// Beside the same rows of a SQLite file, read in turn with them: `over_sqlite` is the ratio of the
+// two.
+void load_postgres(benchmark::State& state) {
+  testing::PostgresServer& server = testing::PostgresServer::shared();
+  if (!server.error().empty() || !server.run_sql("postgres", "CREATE DATABASE bench")) {
+    state.SkipWithError(server.error().empty() ? "no database" : server.error().c_str());
+    return;
+  }
+  const ScratchFile file("spillway_bench_beside.db");
+  const auto store = *open_catalog(server.address("bench"));
+  const auto beside = *open_catalog("sqlite:" + file.path());
+  const auto rows =
+      bidder::generate::honest_catalog({.campaigns = static_cast<uint32_t>(state.range(0))});
+  if (!filled(*store, rows) || !filled(*beside, rows)) {
+    state.SkipWithError("not written");
+    return;
+  }
+  using Clock = std::chrono::steady_clock;
+  Clock::duration ours{};
+  Clock::duration theirs{};
+  for (auto _ : state) {
+    const auto begin = Clock::now();
+    benchmark::DoNotOptimize(store->load());
+    ours += Clock::now() - begin;
+    state.PauseTiming();
+    const auto again = Clock::now();
+    benchmark::DoNotOptimize(beside->load());
+    theirs += Clock::now() - again;
+    state.ResumeTiming();
+  }
+  (void)server.run_sql("postgres", "DROP DATABASE bench");
+  state.counters["rows"] = static_cast<double>(count(rows));
+  state.counters["over_sqlite"] =
+      static_cast<double>(ours.count()) / static_cast<double>(std::max<int64_t>(1, theirs.count()));
 }
 
 void make_time_zone(benchmark::State& state) {
@@ -99,7 +148,8 @@ void make_time_zone(benchmark::State& state) {
 
 BENCHMARK(parse_address);
 BENCHMARK(find_place);
-BENCHMARK(load_sqlite)->Arg(1'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(load_sqlite)->Arg(25'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(load_postgres)->Arg(25'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(make_time_zone);
 
 }  // namespace

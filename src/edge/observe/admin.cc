@@ -114,8 +114,10 @@ net::Response reload(const AdminHooks& hooks) {
 
 std::string load_json(const Load& load) {
   return fmt::format(
-      "{{\"requests\":{},\"successes\":{},\"failures\":{},\"in_flight\":{},\"limit\":{}}}\n",
-      load.requests, load.successes, load.failures, load.in_flight, load.limit);
+      "{{\"requests\":{},\"successes\":{},\"failures\":{},\"in_flight\":{},\"limit\":{},"
+      "\"p95_ms\":{:.3f}}}\n",
+      load.requests, load.successes, load.failures, load.in_flight, load.limit,
+      base::to_ms(load.p95));
 }
 
 net::Response routed(const AdminHooks& hooks, const net::Request& request) {

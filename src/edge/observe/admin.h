@@ -20,6 +20,7 @@ struct Load {
   uint64_t failures = 0;   ///< Refused for want of capacity, or answered too late.
   uint64_t in_flight = 0;  ///< Not answered yet.
   uint64_t limit = 0;      ///< Most that may be in flight; 0: no limit.
+  base::Duration p95{};    ///< Of the answers of about the last second; zero: there were none.
 };
 
 /// What the admin listener shows and does; every function runs on the admin server's thread.

@@ -23,8 +23,12 @@ struct Desk {
             .ready = [this] { return ready; },
             .load =
                 [] {
-                  return Load{
-                      .requests = 9, .successes = 5, .failures = 3, .in_flight = 1, .limit = 64};
+                  return Load{.requests = 9,
+                              .successes = 5,
+                              .failures = 3,
+                              .in_flight = 1,
+                              .limit = 64,
+                              .p95 = std::chrono::microseconds(12'500)};
                 },
             .circuits = [] { return std::string("{\"circuits\":[]}"); },
             .set_mode =
@@ -83,7 +87,8 @@ TEST(Admin, SaysWhatTheServerHasDoneInOneFlatObject) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.content_type, "application/json");
   EXPECT_EQ(answer.body,
-            "{\"requests\":9,\"successes\":5,\"failures\":3,\"in_flight\":1,\"limit\":64}\n");
+            "{\"requests\":9,\"successes\":5,\"failures\":3,\"in_flight\":1,\"limit\":64,"
+            "\"p95_ms\":12.500}\n");
 }
 
 TEST(Admin, ShowsCircuits) {

@@ -115,14 +115,16 @@ Balance Account::balance(int64_t day) const {
   return {.budget = {of.spent + of.open + left},
           .spent = {of.spent},
           .open = {of.open},
-          .available = {left}};
+          .available = {left},
+          .lifetime_left = {lifetime_ == kUnlimited ? kUnlimited : lifetime_ - spent_ - open_}};
 }
 
 Balance Account::lifetime() const {
   return {.budget = {lifetime_},
           .spent = {spent_},
           .open = {open_},
-          .available = {lifetime_ - spent_ - open_}};
+          .available = {lifetime_ - spent_ - open_},
+          .lifetime_left = {lifetime_ == kUnlimited ? kUnlimited : lifetime_ - spent_ - open_}};
 }
 
 bool Account::is_forgettable(int64_t utc_day) const {

@@ -48,6 +48,8 @@ struct Balance {
   base::Money spent;
   base::Money open;       ///< Reserved: bids being made, and bids that wait for their notice.
   base::Money available;  ///< Below 0 after a budget was cut.
+  /// Of the lifetime budget, neither spent nor open; the largest amount without one.
+  base::Money lifetime_left{INT64_MAX};
 };
 
 /// What a notice did.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +30,56 @@ constexpr double kDaySeconds = 86'400;
 constexpr double kHorizonRatio = 1.0 / 96;
 
 double to_s(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// A day of a flight: all of it, or from its begin, or up to its end.
+class Flight {
+ public:
+  /// `begin_local_s` and `end_local_s`: see PacedCampaign.
+  Flight(const DayCurve& curve, int64_t begin_local_s, int64_t end_local_s, int64_t day)
+      : curve_(curve) {
+    const BudgetTime begin{.now = {}, .local_s = begin_local_s};
+    if (begin_local_s != PacedCampaign::kNoBegin && begin.day() == day) {
+      before_ = curve.spent_by(begin.day_ratio());
+    }
+    if (end_local_s != PacedCampaign::kNoEnd) {
+      const BudgetTime end{.now = {}, .local_s = end_local_s};
+      if (end.day() <= day) {
+        last_ratio_ = end.day() < day ? 0 : end.day_ratio();
+      } else {
+        later_ = static_cast<double>(end.day() - day - 1) + curve.spent_by(end.day_ratio());
+      }
+    }
+    whole_ = std::max(curve.spent_by(last_ratio_) - before_, 0.0);
+  }
+
+  /// Where in the day it ends, in [0, 1].
+  [[nodiscard]] double last_ratio() const { return last_ratio_; }
+
+  /// How much of the day's part may be spent by then, in [0, 1].
+  [[nodiscard]] double over(double day_ratio) const {
+    return whole_ > 0 ? std::clamp((curve_.spent_by(day_ratio) - before_) / whole_, 0.0, 1.0) : 1.0;
+  }
+
+  /// What the day may come to: its budget, and no more than its part of what was left of the
+  /// lifetime budget when it began.
+  [[nodiscard]] double budget_of_day(const Balance& balance) const {
+    const auto budget = static_cast<double>(balance.budget.nanos);
+    if (balance.lifetime_left.nanos == INT64_MAX || later_ <= 0) {
+      return budget;
+    }
+    const double left = static_cast<double>(balance.spent.nanos) +
+                        static_cast<double>(balance.open.nanos) +
+                        static_cast<double>(balance.lifetime_left.nanos);
+    return std::min(budget, left * whole_ / (whole_ + later_));
+  }
+
+ private:
+  const DayCurve& curve_;
+  double last_ratio_ = 1;
+  double before_ = 0;  ///< The curve's share of the day before its begin,
+  double whole_ = 1;   ///< from there to its end,
+  double later_ = 0;   ///< and of the days after it, in days; 0 without an end.
+};
 
 bool has_weights(const std::array<double, 24>& traffic) {
   return std::ranges::any_of(traffic, [](double weight) { return weight > 0; });
@@ -102,51 +152,90 @@ std::vector<std::string> validate(const PacerSettings& settings) {
   return out;
 }
 
+PacerTable::PacerTable(std::span<const PacedCampaign> campaigns)
+    : states_(campaigns.size()), places_(std::bit_ceil(2 * campaigns.size() + 1)) {
+  const size_t mask = places_.size() - 1;
+  for (uint32_t i = 0; i < campaigns.size(); ++i) {
+    const PacedCampaign& of = campaigns[i];
+    states_[i].campaign = of.campaign;
+    states_[i].pacing = of.pacing;
+    states_[i].begin_local_s = of.begin_local_s;
+    states_[i].end_local_s = of.end_local_s;
+    size_t at = base::mix64(static_cast<uint64_t>(campaigns[i].campaign)) & mask;
+    while (places_[at] != 0) {
+      at = (at + 1) & mask;
+    }
+    places_[at] = i + 1;
+  }
+}
+
+PacerTable::State* PacerTable::find(int64_t campaign) {
+  const size_t mask = places_.size() - 1;
+  for (size_t at = base::mix64(static_cast<uint64_t>(campaign)) & mask; places_[at] != 0;
+       at = (at + 1) & mask) {
+    State& state = states_[places_[at] - 1];
+    if (state.campaign == campaign) {
+      return &state;
+    }
+  }
+  return nullptr;
+}
+
 Pacer::Pacer(const PacerSettings& settings)
     : settings_(settings),
       even_(has_weights(settings.traffic) ? DayCurve::of_weights(settings.traffic)
                                           : DayCurve::even()),
-      front_loaded_(DayCurve::front_loaded()) {}
+      front_loaded_(DayCurve::front_loaded()),
+      table_(std::make_shared<PacerTable>(std::span<const PacedCampaign>())) {}
+
+void Pacer::take(std::shared_ptr<PacerTable> table) {
+  (void)carry_over(SIZE_MAX);
+  before_ = std::exchange(table_, std::move(table));
+  carried_ = 0;
+}
+
+bool Pacer::carry_over(size_t most) {
+  if (before_ == nullptr) {
+    return true;
+  }
+  const size_t end = carried_ + std::min(most, table_->size() - carried_);
+  for (; carried_ < end; ++carried_) {
+    inherit(table_->states_[carried_]);
+  }
+  if (carried_ < table_->size()) {
+    return false;
+  }
+  before_.reset();
+  return true;
+}
+
+void Pacer::inherit(State& state) const {
+  if (state.inherited || before_ == nullptr) {
+    return;
+  }
+  if (const State* const known = before_->find(state.campaign)) {
+    const State fresh = state;
+    state = *known;
+    state.pacing = fresh.pacing;
+    state.begin_local_s = fresh.begin_local_s;
+    state.end_local_s = fresh.end_local_s;
+  }
+  state.inherited = true;
+}
 
 void Pacer::refresh(std::span<const PacedCampaign> campaigns) {
-  std::vector<State> next;
-  next.reserve(campaigns.size());
-  for (const PacedCampaign& campaign : campaigns) {
-    const auto known = place_of(campaign.campaign);
-    State& state = next.emplace_back(known ? states_[*known] : State{});
-    state.campaign = campaign.campaign;
-    state.pacing = campaign.pacing;
-  }
-  states_ = std::move(next);
-  slots_.assign(std::bit_ceil(2 * states_.size() + 1), 0);
-  for (size_t i = 0; i < states_.size(); ++i) {
-    // Of one that is named twice the last counts.
-    slots_[slot_of(states_[i].campaign)] = static_cast<uint32_t>(i + 1);
-  }
-}
-
-/// Where a campaign's slot is, or the free one where it would be.
-size_t Pacer::slot_of(int64_t campaign) const {
-  const size_t mask = slots_.size() - 1;
-  size_t at = base::mix64(static_cast<uint64_t>(campaign)) & mask;
-  while (slots_[at] != 0 && states_[slots_[at] - 1].campaign != campaign) {
-    at = (at + 1) & mask;
-  }
-  return at;
-}
-
-std::optional<size_t> Pacer::place_of(int64_t campaign) const {
-  const uint32_t slot = slots_.empty() ? 0 : slots_[slot_of(campaign)];
-  return slot == 0 ? std::nullopt : std::optional<size_t>(slot - 1);
+  take(std::make_shared<PacerTable>(campaigns));
+  (void)carry_over(SIZE_MAX);
 }
 
 PaceVerdict Pacer::admit(int64_t campaign, const Grant& grant, const BudgetTime& at,
                          uint64_t draw) {
-  const auto place = place_of(campaign);
-  if (!place) {
+  State* const found = table_->find(campaign);
+  if (found == nullptr) {
     return PaceVerdict::kUnknownCampaign;
   }
-  State& state = states_[*place];
+  State& state = *found;
+  inherit(state);
   if (state.corrected == base::Instant::min() || at.day() != state.day ||
       at.now - state.corrected >= settings_.period) {
     correct(state, grant.balance(campaign, at), at);
@@ -169,7 +258,6 @@ double Pacer::next_share(const State& state, double wanted_nanos_per_s) const {
 
 void Pacer::correct(State& state, const Balance& balance, const BudgetTime& at) const {
   const auto spent = static_cast<double>(balance.spent.nanos);
-  const auto budget = static_cast<double>(balance.budget.nanos);
   const bool same_day = at.day() == state.day;
   const bool first = state.corrected == base::Instant::min();
   const double seconds = first ? 0 : std::max(to_s(at.now - state.corrected), 0.0);
@@ -192,14 +280,16 @@ void Pacer::correct(State& state, const Balance& balance, const BudgetTime& at) 
     return;
   }
   const DayCurve& curve = state.pacing == Pacing::kFrontLoaded ? front_loaded_ : even_;
-  const double over = curve.spent_by(state.day_ratio);
+  const Flight flight(curve, state.begin_local_s, state.end_local_s, at.day());
+  const double over = flight.over(state.day_ratio);
+  const double budget = flight.budget_of_day(balance);
   if (state.stop == PaceVerdict::kBid && spent > budget * (over + settings_.lead_ratio)) {
     state.stop = PaceVerdict::kAhead;
   }
-  const double horizon = std::min(kHorizonRatio, 1 - state.day_ratio);
-  const double ahead = curve.spent_by(state.day_ratio + horizon) - over;
-  const double left = over < 1 ? ahead / (1 - over) : 0;
-  const double wanted = (budget - spent) * left / (horizon * kDaySeconds);
+  const double horizon = std::min(kHorizonRatio, flight.last_ratio() - state.day_ratio);
+  const double ahead = flight.over(state.day_ratio + horizon) - over;
+  const double left = over < 1 && horizon > 0 ? ahead / (1 - over) : 0;
+  const double wanted = left > 0 ? (budget - spent) * left / (horizon * kDaySeconds) : 0;
   // A clock that stands still or jumps must not change a share.
   if (seconds > 0) {
     state.share = next_share(state, std::max(wanted, 0.0));
@@ -207,8 +297,12 @@ void Pacer::correct(State& state, const Balance& balance, const BudgetTime& at) 
 }
 
 double Pacer::share(int64_t campaign) const {
-  const auto place = place_of(campaign);
-  return place ? states_[*place].share : 0;
+  State* const found = table_->find(campaign);
+  if (found == nullptr) {
+    return 0;
+  }
+  inherit(*found);
+  return found->share;
 }
 
 }  // namespace spillway::bidder

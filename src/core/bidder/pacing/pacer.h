@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +62,50 @@ struct PacerSettings {
 struct PacedCampaign {
   int64_t campaign = 0;
   Pacing pacing = Pacing::kEven;
+  /// Its flight begins at this second of the advertiser's wall; kNoBegin: it has long begun.
+  int64_t begin_local_s = kNoBegin;
+  int64_t end_local_s = kNoEnd;  ///< And ends before this; kNoEnd: never.
+
+  static constexpr int64_t kNoBegin = INT64_MIN;
+  static constexpr int64_t kNoEnd = INT64_MAX;
+};
+
+/// What a Pacer knows of the campaigns of one catalog. Made off the request path (about 10 ms for
+/// 100,000) and handed to one pacer; freed where the last holder says. Memory: 130 bytes a
+/// campaign.
+class PacerTable {
+ public:
+  /// Ids are positive, each once.
+  explicit PacerTable(std::span<const PacedCampaign> campaigns);
+
+  [[nodiscard]] size_t size() const { return states_.size(); }
+
+ private:
+  friend class Pacer;
+
+  /// What every chance asks for comes first, in one cache line.
+  struct alignas(64) State {
+    int64_t campaign = 0;
+    base::Instant corrected = base::Instant::min();  ///< The least: never.
+    int64_t day = INT64_MIN;
+    double share = kFirstShare;
+    PaceVerdict stop = PaceVerdict::kBid;
+    Pacing pacing = Pacing::kEven;
+    bool inherited = false;  ///< What an earlier table knew has been taken over.
+    double day_ratio = 0;    ///< Of that day, the latest seen.
+    double spent_nanos = 0;
+    double recent_share = kFirstShare;   ///< Smoothed.
+    double recent_rate_nanos_per_s = 0;  ///< Spend, smoothed alike.
+    int64_t begin_local_s = PacedCampaign::kNoBegin;
+    int64_t end_local_s = PacedCampaign::kNoEnd;
+  };
+
+  static constexpr double kFirstShare = 0.05;
+
+  [[nodiscard]] State* find(int64_t campaign);
+
+  std::vector<State> states_;
+  std::vector<uint32_t> places_;  ///< By hash, open: 1 + index into states_; 0: free.
 };
 
 /// A rate controller for each campaign: the share of its chances that it takes, corrected every
@@ -69,21 +113,33 @@ struct PacedCampaign {
 ///
 ///     share = wanted spend per second ÷ (recent spend per second ÷ recent share)
 ///
+/// A day's budget is the daily one, and no more than the day's part of what is left of a lifetime
+/// budget: it is spread over what is left of the flight, a day of it by its curve. On a flight's
+/// first and last day the curve begins and ends with it. A lifetime budget without an end is not
+/// spread.
+///
 /// It looks at money that was really spent (a Grant's balance), so chances, wins and prices need no
 /// model; and it stops, whatever the share, while spend is ahead of the curve by the lead. A
 /// campaign that begins late in the day has the rest of the curve; one without any budget is not
 /// held back.
 ///
 /// One worker owns it: every worker runs the same law on the same balance, so none waits for
-/// another. Memory: about 140 bytes a campaign of the last refresh(). Cost of admit(): one hash
-/// look-up, and once a period the grant's balance.
+/// another. Cost of admit(): one hash look-up, and once a period the grant's balance.
 /// Source: Agarwal, Ghosh, Wei and You, "Budget Pacing for Targeted Online Advertisements at
 /// LinkedIn", KDD 2014.
 class Pacer {
  public:
   explicit Pacer(const PacerSettings& settings);
 
-  /// Takes the campaigns of a new catalog; those that stay keep their state. Allocates.
+  /// Takes the campaigns of a new catalog; those that stay keep their state, which is taken over
+  /// when they are next met, or by carry_over(). No allocation; O(1) once the last carry_over() has
+  /// said that it is done, else what was left of it.
+  void take(std::shared_ptr<PacerTable> table);
+
+  /// Takes over at most `most` states of the table before. True: all are, and that table is let go.
+  bool carry_over(size_t most);
+
+  /// The two at once, for those who can wait.
   void refresh(std::span<const PacedCampaign> campaigns);
 
   /// Whether `campaign` bids on this chance. `draw` decides by the share: a hash of the request and
@@ -95,32 +151,18 @@ class Pacer {
   [[nodiscard]] double share(int64_t campaign) const;
 
  private:
-  /// What every chance asks for comes first, in one cache line.
-  struct alignas(64) State {
-    int64_t campaign = 0;
-    base::Instant corrected = base::Instant::min();  ///< The least: never.
-    int64_t day = INT64_MIN;
-    double share = kFirstShare;
-    PaceVerdict stop = PaceVerdict::kBid;
-    Pacing pacing = Pacing::kEven;
-    double day_ratio = 0;  ///< Of that day, the latest seen.
-    double spent_nanos = 0;
-    double recent_share = kFirstShare;   ///< Smoothed.
-    double recent_rate_nanos_per_s = 0;  ///< Spend, smoothed alike.
-  };
+  using State = PacerTable::State;
 
-  static constexpr double kFirstShare = 0.05;
-
-  [[nodiscard]] size_t slot_of(int64_t campaign) const;
-  [[nodiscard]] std::optional<size_t> place_of(int64_t campaign) const;
+  void inherit(State& state) const;
   void correct(State& state, const Balance& balance, const BudgetTime& at) const;
   [[nodiscard]] double next_share(const State& state, double wanted_nanos_per_s) const;
 
   PacerSettings settings_;
   DayCurve even_;
   DayCurve front_loaded_;
-  std::vector<State> states_;
-  std::vector<uint32_t> slots_;  ///< By campaign: 1 + its place in states_, 0 for a free slot.
+  std::shared_ptr<PacerTable> table_;
+  std::shared_ptr<PacerTable> before_;  ///< Null: nothing is left in it.
+  size_t carried_ = 0;                  ///< So many of table_ have been looked at.
 };
 
 }  // namespace spillway::bidder

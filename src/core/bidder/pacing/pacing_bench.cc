@@ -1,4 +1,6 @@
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -79,6 +81,62 @@ void admit_twenty(benchmark::State& state) {
 }
 
 BENCHMARK(admit_twenty);
+
+std::vector<PacedCampaign> all_campaigns() {
+  std::vector<PacedCampaign> paced;
+  for (int64_t id = 1; id <= kCampaigns; ++id) {
+    paced.push_back({.campaign = id});
+  }
+  return paced;
+}
+
+// A new catalog of 100,000 campaigns, all at once: the baseline of the next two.
+void refresh_at_once(benchmark::State& state) {
+  const auto paced = all_campaigns();
+  Pacer pacer({});
+  pacer.refresh(paced);
+  for (auto _ : state) {
+    pacer.refresh(paced);
+  }
+}
+
+BENCHMARK(refresh_at_once)->Unit(benchmark::kMicrosecond);
+
+// What a worker waits for it, the table being made elsewhere,
+void take_table(benchmark::State& state) {
+  const auto paced = all_campaigns();
+  Pacer pacer({});
+  pacer.refresh(paced);
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto table = std::make_shared<PacerTable>(paced);
+    (void)pacer.carry_over(SIZE_MAX);
+    state.ResumeTiming();
+    pacer.take(std::move(table));
+  }
+}
+
+BENCHMARK(take_table)->Unit(benchmark::kMicrosecond)->Iterations(100);
+
+// and for each piece of what it knew.
+void carry_over_5000(benchmark::State& state) {
+  const auto paced = all_campaigns();
+  Pacer pacer({});
+  pacer.refresh(paced);
+  auto kept = std::make_shared<PacerTable>(paced);
+  pacer.take(kept);
+  for (auto _ : state) {
+    if (pacer.carry_over(5'000)) {
+      state.PauseTiming();
+      auto next = std::make_shared<PacerTable>(paced);
+      pacer.take(next);
+      kept = std::move(next);
+      state.ResumeTiming();
+    }
+  }
+}
+
+BENCHMARK(carry_over_5000)->Unit(benchmark::kMicrosecond)->Iterations(200);
 
 }  // namespace
 }  // namespace spillway::bidder

@@ -1,0 +1,98 @@
+#include "app/bidder/spend_file.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "bidder/pacing/local_grant.h"
+
+namespace spillway::app::bidding {
+namespace {
+
+std::vector<bidder::Spent> some() {
+  return {{.campaign = 7, .day = 20'000, .on_day = {5}, .ever = {9'000'000'000'000}},
+          {.campaign = 8, .day = 20'001, .on_day = {0}, .ever = {1}}};
+}
+
+TEST(SpendText, IsReadAsItWasWritten) {
+  const auto read = read_spend_text(spend_text(some()));
+  ASSERT_TRUE(read) << read.error();
+  ASSERT_EQ(read->size(), 2U);
+  EXPECT_EQ((*read)[0].campaign, 7);
+  EXPECT_EQ((*read)[0].day, 20'000);
+  EXPECT_EQ((*read)[0].on_day.nanos, 5);
+  EXPECT_EQ((*read)[0].ever.nanos, 9'000'000'000'000);
+  EXPECT_TRUE(read_spend_text(spend_text({}))->empty());
+}
+
+TEST(SpendText, WhatIsNotWholeOrWasChangedIsNotBelieved) {
+  const std::string text = spend_text(some());
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(read_spend_text(text.substr(0, size))) << size;
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string changed = text;
+    changed[i] = changed[i] == '1' ? '2' : '1';
+    EXPECT_FALSE(read_spend_text(changed)) << i;
+  }
+  EXPECT_FALSE(read_spend_text(text + "\n"));
+}
+
+class SpendFileTest : public ::testing::Test {
+ protected:
+  SpendFileTest() : path_(::testing::TempDir() + "spend_" + std::to_string(::getpid())) {
+    std::filesystem::remove(path_);
+  }
+
+  ~SpendFileTest() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".new");
+  }
+
+  std::string path_;
+};
+
+TEST_F(SpendFileTest, TheNextProcessReadsWhatTheLastOneWrote) {
+  {
+    SpendFile file(path_);
+    EXPECT_TRUE(file.read()->empty()) << "there is none yet";
+    file.write({});
+    file.write(some());
+  }
+  const SpendFile file(path_);
+  const auto read = file.read();
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->size(), 2U);
+}
+
+TEST_F(SpendFileTest, AFileThatIsNoneOfOursIsNamed) {
+  std::ofstream(path_) << "hello\n";
+  const SpendFile file(path_);
+  const auto read = file.read();
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error(), path_ + ": does not begin with spillway-spent-1");
+}
+
+TEST_F(SpendFileTest, WhatCannotBeWrittenIsCountedAndLeavesTheOldOne) {
+  {
+    SpendFile(path_).write(some());
+  }
+  std::filesystem::create_directory(path_ + ".new");
+  SpendFile file(path_);
+  file.write({});
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (file.failures() == 0 && std::chrono::steady_clock::now() < until) {
+  }
+  EXPECT_EQ(file.failures(), 1U);
+  EXPECT_EQ(file.read()->size(), 2U);
+}
+
+}  // namespace
+}  // namespace spillway::app::bidding
