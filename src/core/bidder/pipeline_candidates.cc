@@ -8,7 +8,6 @@
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/rates.h"
-#include "bidder/catalog.h"
 #include "bidder/creative_fit.h"
 #include "bidder/pipeline.h"
 #include "bidder/pricing.h"

@@ -1,18 +1,14 @@
 #include "openrtb/json_text.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
-
-#include <emmintrin.h>
 
 #include "openrtb/document.h"
 
@@ -62,19 +58,13 @@ void append_utf8(std::string& out, uint32_t code) {
 
 /// Bytes at the front of `text` that stand in a JSON string as they are. Reads nothing behind it.
 size_t plain_bytes(std::string_view text) {
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i slash = _mm_set1_epi8('\\');
-  const __m128i control = _mm_set1_epi8(0x1f);
-  constexpr size_t kStep = sizeof(__m128i);
+  constexpr size_t kStep = 16;  // Of find_special.
+  const size_t steps = text.size() / kStep * kStep;
   size_t i = 0;
-  for (; i + kStep <= text.size(); i += kStep) {
-    __m128i bytes;
-    std::memcpy(&bytes, text.data() + i, kStep);
-    const __m128i hits =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
-                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
-    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
-      return i + static_cast<size_t>(std::countr_zero(mask));
+  if (steps > 0) {
+    i = static_cast<size_t>(find_special(text.data(), text.data() + steps) - text.data());
+    if (i < steps) {
+      return i;
     }
   }
   const auto is_plain = [](char c) {
