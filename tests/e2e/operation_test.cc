@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <fstream>
 #include <ios>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -165,6 +167,52 @@ TEST(Reload, TakesAGoodFileAndKeepsWindowsAndModes) {
   const uint64_t calls = other.calls();
   EXPECT_EQ(exchange.bid_request(request(300)).status(), 200);
   EXPECT_EQ(other.calls(), calls);
+  EXPECT_EQ(exchange.stop(), 0);
+}
+
+/// Whether the page names the DSP in some series.
+bool names_dsp(const std::map<std::string, double>& metrics, std::string_view dsp) {
+  return std::ranges::any_of(metrics, [label = fmt::format("dsp=\"{}\"", dsp)](const auto& series) {
+    return series.first.contains(label);
+  });
+}
+
+TEST(Reload, ForgetsARemovedDspWhenItsLastCallIsOverAndItComesBackAnew) {
+  FakeDsp stays([](const Message&) { return FakeDsp::Answer{.bytes = ok(bid_body("1"))}; });
+  std::atomic<bool> silent{false};
+  FakeDsp goes([&silent](const Message&) {
+    return silent ? FakeDsp::Answer{.bytes = "", .hang = true}
+                  : FakeDsp::Answer{.bytes = ok(bid_body("2", "other"))};
+  });
+  const std::string without = one_dsp(stays.port());
+  const std::string with =
+      without + fmt::format("  - {{ name: e, endpoint: \"http://127.0.0.1:{}/\" }}\n", goes.port());
+  const std::string asked =
+      R"(spillway_exchange_dsp_asked_total{dsp="e",region="default",path="display"})";
+  ExchangeProcess exchange(with);
+  ASSERT_TRUE(exchange.started());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(exchange.bid_request(request(300)).status(), 200);
+  }
+  EXPECT_EQ(exchange.metrics()[asked], 3);
+  for (int round = 0; round < 2; ++round) {
+    silent = round == 1;  // one call more, whose tail outlives the configuration
+    EXPECT_EQ(exchange.bid_request(request(300)).status(), 200);
+    exchange.rewrite(without);
+    EXPECT_EQ(exchange.admin().post("/admin/reload", "").status(), 200);
+    EXPECT_NE(exchange.wait_for_event({"event=endpoint_forgotten", "key=e/default/display"}, 10s),
+              "");
+    const auto after = exchange.metrics();
+    EXPECT_FALSE(names_dsp(after, "e"));
+    EXPECT_TRUE(names_dsp(after, "d"));
+    EXPECT_EQ(exchange.admin().call("GET", "/admin/circuits").body.find("e/default"),
+              std::string::npos);
+    silent = false;
+    exchange.rewrite(with);
+    EXPECT_EQ(exchange.admin().post("/admin/reload", "").status(), 200);
+    EXPECT_EQ(exchange.bid_request(request(300)).status(), 200);
+    EXPECT_EQ(exchange.metrics()[asked], 1);
+  }
   EXPECT_EQ(exchange.stop(), 0);
 }
 

@@ -5,6 +5,7 @@
 #include "app/agent/agent_config.h"
 #include "app/agent/departure.h"
 #include "app/agent/service.h"
+#include "capacity/law_settings.h"
 #include "observe/log.h"
 
 namespace spillway::app::agent {
@@ -46,9 +47,9 @@ std::string Service::try_reload() {
   law_.change(config_.law);
   config_.drain = next->drain;
   departure_.set_settings(config_.drain);
-  if (peers_ != nullptr) {
-    config_.peers->peers = std::move(next->peers->peers);
-    peers_->set_peers(config_.peers->peers);
+  if (peers_ != nullptr && next->peers) {
+    peers_->set_peers(next->peers->peers);
+    config_.peers = std::move(next->peers);
   }
   return {};
 }

@@ -1,5 +1,4 @@
 // HAProxy reloaded under load.
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -22,6 +22,9 @@ class BidAlerts {
   /// Once a second; calls in between do nothing.
   void tick(base::Instant now, const EndpointStatsTable& stats, observe::Log& log);
 
+  /// Its endpoint is gone.
+  void forget(const std::string& key) { watches_.erase(key); }
+
   /// Null before the first tick that saw the key.
   [[nodiscard]] const exchange::BidWatch* find(const std::string& key) const;
 

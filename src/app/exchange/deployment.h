@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,8 @@
 namespace spillway::app {
 
 /// One configuration as it is posted to one worker: the config, and beside every endpoint of every
-/// DSP its guard, its hosts and the worker's counters, all of which outlive all configurations.
+/// DSP its guard, its hosts and the worker's counters, which live until EndpointUse forgets the
+/// key.
 struct Deployment {
   struct Slot {
     resilience::Guard* guard = nullptr;
@@ -21,6 +23,7 @@ struct Deployment {
     std::shared_ptr<net::TlsClient> tls;  ///< Null: plain.
   };
 
+  uint64_t number = 0;  ///< Of EndpointUse.
   std::shared_ptr<const ExchangeConfig> config;
   std::vector<std::vector<Slot>> slots;  ///< [dsp][endpoint], as in config->snapshot.dsps.
 };

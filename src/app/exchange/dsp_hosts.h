@@ -52,14 +52,17 @@ class EndpointHosts {
   std::vector<std::vector<HostAddress>> known_;  ///< By worker.
 };
 
-/// The hosts of every endpoint there ever was, by its guard's key. Control thread.
+/// The hosts of every endpoint that is called, by its guard's key. Control thread.
 class DspHosts {
  public:
   DspHosts(net::Reactor& control, observe::Log& log, uint32_t workers, uint64_t seed)
       : control_(control), log_(log), workers_(workers), seed_(seed) {}
 
-  /// Made on first use; stays.
+  /// Made on first use; stays until forget().
   EndpointHosts& at(const std::string& key, const resilience::Settings& guard, base::Instant now);
+
+  /// No worker has it any more, and what they posted of it has been taken.
+  void forget(const std::string& key) { endpoints_.erase(key); }
 
   /// Null when there is none.
   [[nodiscard]] const EndpointHosts* find(std::string_view key) const;

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "app/exchange/deployment.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
+#include "app/exchange/endpoint_use.h"
 #include "app/exchange/load.h"
 #include "app/exchange/metrics.h"
 #include "app/exchange/stats.h"
@@ -62,7 +64,8 @@ Service::Service(ExchangeConfig config, std::string config_path)
       stats_(config_->workers),
       notices_(control_, config_->notices, random_seed()),
       rates_(control_, random_seed(), [this](const std::string& text) { return take_rates(text); }),
-      hosts_(control_, log_, config_->workers, random_seed()) {
+      hosts_(control_, log_, config_->workers, random_seed()),
+      use_(control_, config_->workers, [this](const std::string& key) { forget(key); }) {
   if (!recorder_.error().empty()) {
     error_ = recorder_.error();
     return;
@@ -82,8 +85,9 @@ Service::Service(ExchangeConfig config, std::string config_path)
     tls_ = std::move(*server_tls);
   }
   for (uint32_t i = 0; i < config_->workers; ++i) {
-    workers_.push_back(std::make_unique<Worker>(i, config_->workers, clock_, random_seed(),
-                                                recorder_, notices_, hosts_));
+    workers_.push_back(std::make_unique<Worker>(
+        i, config_->workers, clock_, random_seed(),
+        Worker::Common{.recorder = recorder_, .notices = notices_, .hosts = hosts_, .use = use_}));
   }
   open_listeners();
 }
@@ -174,11 +178,30 @@ EndpointStats& Service::stats_of(uint32_t worker, const std::string& key) {
   return *stats;
 }
 
+/// Nobody can call it any more, and nothing configured is called so.
+void Service::forget(const std::string& key) {
+  for (auto& stats : stats_) {
+    stats.erase(key);
+  }
+  bid_alerts_.forget(key);
+  hosts_.forget(key);
+  registry_.forget(key);
+  log_.event(observe::Level::kInfo, "event=endpoint_forgotten key={}", key);
+}
+
 void Service::deploy(std::shared_ptr<const ExchangeConfig> config) {
   recorder_.note_snapshot(config->snapshot.hash, config->snapshot.text);
   const base::Instant now = clock_.now();
+  std::set<std::string> keys;
+  for (const auto& dsp : config->snapshot.dsps) {
+    for (const auto& endpoint : dsp.endpoints) {
+      keys.insert(endpoint.guard_key);
+    }
+  }
+  const uint64_t number = use_.begin(std::move(keys));
   for (uint32_t worker = 0; worker < workers_.size(); ++worker) {
     Deployment deployment;
+    deployment.number = number;
     deployment.config = config;
     for (const auto& dsp : config->snapshot.dsps) {
       auto& slots = deployment.slots.emplace_back();

@@ -12,6 +12,7 @@
 #include "app/exchange/bid_alerts.h"
 #include "app/exchange/dsp_hosts.h"
 #include "app/exchange/dsp_tls.h"
+#include "app/exchange/endpoint_use.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/rate_source.h"
 #include "app/exchange/recorder.h"
@@ -60,6 +61,7 @@ class Service final : private net::Timer {
   void open_listeners();
   void deploy(std::shared_ptr<const ExchangeConfig> config);
   EndpointStats& stats_of(uint32_t worker, const std::string& key);
+  void forget(const std::string& key);
   std::string reload();
   std::string try_reload();
   std::string take_rates(const std::string& text);
@@ -92,6 +94,7 @@ class Service final : private net::Timer {
   NoticeDesk notices_;
   RateSource rates_;
   DspHosts hosts_;
+  EndpointUse use_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Server> admin_;

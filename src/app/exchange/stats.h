@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, 4> kClientGauges{"idle", "busy", "
                                                                "draining"};
 
 /// What one worker counts of one endpoint of one DSP. Written by that worker, read at scrape; lives
-/// as long as the process, across reloads.
+/// across reloads, until a configuration without the endpoint is in force and its last call over.
 struct EndpointStats {
   std::array<base::Counter, resilience::kOutcomes> outcomes;
   std::array<base::Counter, kRefusals> refused;

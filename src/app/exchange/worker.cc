@@ -27,15 +27,16 @@
 namespace spillway::app {
 
 Worker::Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-               Recorder& recorder, NoticeDesk& notices, DspHosts& hosts)
+               const Common& common)
     : index_(index),
       workers_(workers),
       reactor_(clock),
       client_(reactor_),
       rng_(seed),
-      recorder_(recorder),
-      notices_(notices),
-      hosts_(hosts) {}
+      recorder_(common.recorder),
+      notices_(common.notices),
+      hosts_(common.hosts),
+      use_(common.use) {}
 
 Worker::~Worker() = default;
 

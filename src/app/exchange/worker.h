@@ -9,6 +9,7 @@
 
 #include "app/exchange/deployment.h"
 #include "app/exchange/dsp_hosts.h"
+#include "app/exchange/endpoint_use.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"
@@ -30,8 +31,16 @@ namespace spillway::app {
 /// both are kept for reuse.
 class Worker final : public net::CallListener, public FlightOwner {
  public:
+  /// What all workers share; it outlives them.
+  struct Common {
+    Recorder& recorder;
+    NoticeDesk& notices;
+    DspHosts& hosts;
+    EndpointUse& use;
+  };
+
   Worker(uint32_t index, uint32_t workers, const base::Clock& clock, uint64_t seed,
-         Recorder& recorder, NoticeDesk& notices, DspHosts& hosts);
+         const Common& common);
   ~Worker();
 
   [[nodiscard]] net::Reactor& reactor() { return reactor_; }
@@ -72,6 +81,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   [[nodiscard]] net::TargetSettings target_settings(const exchange::DspConfig& dsp,
                                                     const exchange::Endpoint& endpoint) const;
   void drop_unused_targets();
+  void tell_held();
 
   void serve(const net::Request& request, net::Reply reply);
   exchange::ShedLevels judge(const net::Request& request, base::Instant now);
@@ -105,6 +115,7 @@ class Worker final : public net::CallListener, public FlightOwner {
   Recorder& recorder_;
   NoticeDesk& notices_;
   DspHosts& hosts_;
+  EndpointUse& use_;
   WorkerStats stats_;
   net::Server* server_ = nullptr;
   ShedGate gate_{stats_};
@@ -113,6 +124,8 @@ class Worker final : public net::CallListener, public FlightOwner {
   std::shared_ptr<const Route> route_;
   std::vector<std::weak_ptr<const Route>> old_routes_;
   std::map<std::string, std::unique_ptr<Target>> targets_;  // by guard key
+  uint64_t deployment_ = 0;                                 ///< Number of the last one taken on.
+  uint64_t told_ = 0;  ///< Of the one up to which it was said what is held.
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<Flight*> free_flights_;
   std::vector<std::unique_ptr<Call>> calls_;

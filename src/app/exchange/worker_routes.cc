@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "app/config/plan.h"
 #include "app/exchange/deployment.h"
+#include "app/exchange/endpoint_use.h"
 #include "app/exchange/stats.h"
 #include "app/exchange/transport.h"
 #include "app/exchange/worker.h"
@@ -30,6 +33,7 @@ void Worker::deploy(Deployment deployment) {
 
 void Worker::take_on(Deployment deployment) {
   auto route = std::make_shared<Route>();
+  deployment_ = deployment.number;
   route->config = std::move(deployment.config);
   const auto& dsps = route->snapshot().dsps;
   route->targets.resize(dsps.size());
@@ -93,7 +97,7 @@ void Worker::drop_unused_targets() {
       return std::ranges::find(endpoints, target) != endpoints.end();
     });
   };
-  std::erase_if(targets_, [&](const auto& entry) {
+  const size_t dropped = std::erase_if(targets_, [&](const auto& entry) {
     const Target& target = *entry.second;
     if (in_use(&target)) {
       return false;
@@ -106,6 +110,19 @@ void Worker::drop_unused_targets() {
     target.hosts->leave();
     return true;
   });
+  if (dropped > 0 || told_ != deployment_) {
+    tell_held();
+  }
+}
+
+/// After whatever the targets dropped have posted of themselves.
+void Worker::tell_held() {
+  std::set<std::string> keys;
+  for (const auto& [key, target] : targets_) {
+    keys.insert(key);
+  }
+  told_ = deployment_;
+  use_.post_held(index_, deployment_, std::move(keys));
 }
 
 void Worker::publish(base::Instant now) {

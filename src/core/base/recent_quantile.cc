@@ -1,6 +1,7 @@
 #include "base/recent_quantile.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/histogram.h"
 #include "base/time.h"

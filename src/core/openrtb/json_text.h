@@ -27,7 +27,7 @@ struct alignas(16) SpecialBytes {
   std::array<char, 16> quote, slash, control;
 };
 
-extern const SpecialBytes kSpecialBytes;
+extern const SpecialBytes kSpecialBytes;  // NOLINT(readability-identifier-naming): a constant
 
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
 /// at or past `end` when there is none. Reads 16 bytes at least, and up to 15 past `end`. Most

@@ -35,7 +35,7 @@ struct Table {
   bool complete = true;
 };
 
-extern const Table kTable;
+extern const Table kTable;  // NOLINT(readability-identifier-naming): a constant
 
 /// The bytes of both words that belong to a name of each length.
 inline constexpr auto kMasks = [] {

@@ -66,6 +66,7 @@ struct Document::Walker {
     Frame* frame;
   };
 
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): frames are written when they open
   explicit Walker(Document& document) : document_(&document) {}
 
   base::Result<void, WalkErrc> run();
@@ -124,9 +125,10 @@ base::Result<void, WalkErrc> Document::walk(std::string_view text) {
 
 base::Result<void, WalkErrc> Document::Walker::run() {
   const std::string_view text = document_->text_;
-  const char* const end = text.data() + text.size();
-  State s{.at = skip_space(text.data(), end),
-          .begin = text.data(),
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  State s{.at = skip_space(begin, end),
+          .begin = begin,
           .end = end,
           .nodes = document_->nodes_.data(),
           .size = 0,

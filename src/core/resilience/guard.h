@@ -202,7 +202,7 @@ struct Totals {
 ///
 /// Threads: admit and finish from the worker whose index is given, one thread a worker; tick,
 /// set_settings and set_mode from one thread (the registry's); peek and totals from any. Permits
-/// and Tails must not outlive their guard (a Registry never destroys one while it lives). Memory:
+/// and Tails must not outlive their guard (see Registry::forget). Memory:
 /// fixed at creation, about 6 kB and 2.5 kB a worker. Cost: refused while open one load; admit and
 /// finish under 20 ns together without a limiter. Source: DESIGN 2 and 3; shared notes on
 /// resilience 3.0, 3.3 to 3.6.
@@ -255,15 +255,15 @@ class Guard {
   std::unique_ptr<Body> body_;
 };
 
-/// All guards of a process in stable slots: a Guard& stays valid as long as the registry, across
-/// reloads. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the
+/// All guards of a process in stable slots: a Guard& stays valid across reloads, until it is
+/// forgotten. At most 4 096 leaves; `at` beyond that gives the shared overflow leaf of the
 /// dependency.
 ///
 /// Above the leaves stand `dependency/region`, which trips on its leaves' pooled counts (class
 /// Region), and `dependency`, which has its contract and overrides only. What they decide is
 /// written into each leaf's own word: the call path reads one.
 ///
-/// Threads: at, tick, set_mode, set_contract from one thread (the control thread).
+/// Threads: at, forget, tick, set_mode, set_contract from one thread (the control thread).
 class Registry {
  public:
   Registry(uint32_t workers, uint64_t seed);
@@ -275,6 +275,12 @@ class Registry {
   /// settings. Beyond kMaxLeaves: the dependency's overflow leaf, key `dependency/*/*`; beyond 256
   /// of those, the one leaf `*/*/*`.
   Guard& at(std::string_view key, const Settings& settings, base::Instant now);
+
+  /// Destroys the guard of `key`, with its region and its contract when it was their last. No
+  /// permit and no tail of it may be alive, and nobody may ask it again. Overrides are the
+  /// operator's and stay for their time. Nothing for a key without a leaf of its own, and for
+  /// overflow leaves.
+  void forget(std::string_view key);
 
   /// The guard of `key`, or null.
   [[nodiscard]] Guard* find(std::string_view key) const;

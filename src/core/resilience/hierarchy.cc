@@ -55,6 +55,10 @@ void Region::add(Guard& leaf, std::vector<Transition>& out) {
   }
 }
 
+void Region::remove(const Guard& leaf) {
+  std::erase_if(children_, [&](const Child& child) { return child.leaf == &leaf; });
+}
+
 void Region::pool() {
   fast_.advance(now_);
   const Tally gone = slow_.advance(now_);

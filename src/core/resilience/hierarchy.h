@@ -44,6 +44,11 @@ class Region {
   /// A new leaf; under an open parent it begins open.
   void add(Guard& leaf, std::vector<Transition>& out);
 
+  /// A leaf is about to go.
+  void remove(const Guard& leaf);
+
+  [[nodiscard]] bool empty() const { return children_.empty(); }
+
   /// After the leaves' own ticks.
   void tick(base::Instant now, std::vector<Transition>& out);
 

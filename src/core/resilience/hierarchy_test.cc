@@ -105,6 +105,38 @@ TEST_F(Hierarchy, SettingsAreInheritedAndTheNearestLevelWins) {
   EXPECT_EQ(settings_of("other/us/video", {}, said).open_min, Settings{}.open_min);
 }
 
+TEST_F(Hierarchy, AForgottenLeafGoesWithTheRegionAndTheContractItWasTheLastOf) {
+  for (const auto* key : {"dsp/eu/a", "dsp/eu/b", "other/eu/a"}) {
+    at(key);
+  }
+  registry.set_contract("other", 1);
+  registry.forget("dsp/eu/a");
+  EXPECT_EQ(registry.find("dsp/eu/a"), nullptr);
+  EXPECT_EQ(registry.guards().size(), 2U);
+  EXPECT_EQ(node("dsp/eu").leaves, 1U);
+  registry.forget("other/eu/a");
+  EXPECT_EQ(node("other").key, "");
+  EXPECT_FALSE(registry.set_mode("other", now, Mode::kShadow, base::kNever, "drill", log));
+  pass(1s);
+  EXPECT_TRUE(call("dsp/eu/b", Outcome::kOk)) << "what stays goes on";
+  registry.forget("other/eu/a");
+  registry.forget("never/eu/a");
+}
+
+TEST_F(Hierarchy, ALeafThatComesBackBeginsAnewUnderTheOperatorsWord) {
+  at("dsp/eu/a");
+  for (int i = 0; i < 50; ++i) {
+    call("dsp/eu/a", Outcome::kServerError);
+    pass(100ms);
+  }
+  ASSERT_EQ(state("dsp/eu/a"), State::kOpen);
+  registry.forget("dsp/eu/a");
+  EXPECT_EQ(state("dsp/eu/a"), State::kClosed);
+  set("dsp/eu/a", Mode::kForcedOpen);
+  registry.forget("dsp/eu/a");
+  EXPECT_EQ(mode("dsp/eu/a"), Mode::kForcedOpen);
+}
+
 TEST_F(Hierarchy, TwoHalfProvenLeavesTripTheirParentAndItOpensTheThird) {
   for (const auto* key : {"dsp/eu/a", "dsp/eu/b", "dsp/eu/idle", "dsp/us/a", "other/eu/a"}) {
     at(key);

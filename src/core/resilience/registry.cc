@@ -90,6 +90,27 @@ Guard& Registry::at(std::string_view key, const Settings& settings, base::Instan
   return make("*/*/*", settings, now);
 }
 
+void Registry::forget(std::string_view key) {
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || key.ends_with("/*/*")) {
+    return;
+  }
+  const Guard* const leaf = found->second;
+  const auto region = regions_.find(region_of(key));
+  region->second->remove(*leaf);
+  if (region->second->empty()) {
+    regions_.erase(region);
+  }
+  const auto contract = contracts_.find(dependency_of(key));
+  std::erase(contract->second->guards, leaf);
+  const bool is_last = contract->second->guards.empty();
+  by_key_.erase(found);
+  std::erase_if(guards_, [leaf](const auto& guard) { return guard.get() == leaf; });
+  if (is_last) {  // after the guard, which draws on it
+    contracts_.erase(contract);
+  }
+}
+
 void Registry::set_contract(std::string_view dependency, uint32_t qps) {
   const auto found = contracts_.find(dependency);
   if (found == contracts_.end()) {

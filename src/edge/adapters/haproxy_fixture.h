@@ -146,6 +146,7 @@ class HaproxyProcess {
     std::vector<std::string> words{"haproxy", "-db", "-f", std::move(file)};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (auto& word : words) {
       arguments.push_back(word.data());
     }
@@ -168,7 +169,7 @@ class HaproxyProcess {
         pid_ = -1;
         return false;
       }
-      if (run("show info").find(pid) != std::string::npos) {
+      if (run("show info").contains(pid)) {
         return true;
       }
       ::poll(nullptr, 0, 10);

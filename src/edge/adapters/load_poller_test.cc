@@ -1,6 +1,6 @@
 #include "adapters/load_poller.h"
 
-#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>

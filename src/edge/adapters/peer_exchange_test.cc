@@ -1,6 +1,8 @@
 #include "adapters/peer_exchange.h"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,7 +15,11 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "adapters/sample_packet.h"
+#include "base/time.h"
+#include "capacity/sample.h"
 #include "net/os_clock.h"
 #include "net/reactor.h"
 #include "net/resolver.h"
