@@ -62,7 +62,8 @@ size_t plain_bytes(std::string_view text) {
   const size_t steps = text.size() / kStep * kStep;
   size_t i = 0;
   if (steps > 0) {
-    i = static_cast<size_t>(find_special(text.data(), text.data() + steps) - text.data());
+    const char* const begin = text.data();
+    i = static_cast<size_t>(find_special(begin, begin + steps) - begin);
     if (i < steps) {
       return i;
     }
