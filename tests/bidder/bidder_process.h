@@ -155,7 +155,7 @@ class BidderProcess : public ServerProcess {
     if (!rows.campaigns.empty()) {
       catalog.write(rows);
     }
-    const bool has_exchanges = more.find("exchanges:") != std::string_view::npos;
+    const bool has_exchanges = more.contains("exchanges:");
     return fmt::format("catalog: {{ address: \"{}\", refresh: 100ms{} }}\n{}{}", catalog.address(),
                        catalog_keys, has_exchanges ? std::string_view{} : kBidderKeys, more);
   }

@@ -1,9 +1,9 @@
 // What the failure table of docs/bidder.md says of everything but Redis: each row broken for real.
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <memory>
 #include <string>

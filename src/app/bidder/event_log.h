@@ -41,7 +41,7 @@ class EventText {
 
  private:
   static_assert(Most < 256);
-  std::array<char, Most> bytes_;
+  std::array<char, Most> bytes_{};
   uint8_t size_ = 0;
 };
 

@@ -136,7 +136,7 @@ void SpendFile::run() {
     if (!next_) {
       return;
     }
-    const auto spent = *std::exchange(next_, std::nullopt);
+    const auto spent = std::exchange(next_, std::nullopt).value_or(std::vector<bidder::Spent>{});
     lock.unlock();
     (put_in_place(spend_text(spent)) ? written_ : failures_).add();
     lock.lock();
