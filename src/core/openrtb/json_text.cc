@@ -82,6 +82,7 @@ constexpr std::string_view kEscapeValues = "\"\\/\b\f\n\r\t";
 
 }  // namespace
 
+#ifdef __SSE2__
 constexpr SpecialBytes kSpecialBytes = [] {
   SpecialBytes bytes{};
   bytes.quote.fill('"');
@@ -89,6 +90,7 @@ constexpr SpecialBytes kSpecialBytes = [] {
   bytes.control.fill('\x1f');
   return bytes;
 }();
+#endif
 
 const char* skip_escape(const char* at) {
   switch (at[1]) {

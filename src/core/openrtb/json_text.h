@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#ifdef __SSE2__
 #include <emmintrin.h>
+#endif
 
 namespace spillway::openrtb {
 
@@ -21,6 +23,7 @@ void append_unescaped(std::string& out, std::string_view raw);
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+#ifdef __SSE2__
 /// What find_special compares with. In memory: the compiler would rather make each of them anew for
 /// every string, which costs as much as the search.
 struct alignas(16) SpecialBytes {
@@ -28,11 +31,13 @@ struct alignas(16) SpecialBytes {
 };
 
 extern const SpecialBytes kSpecialBytes;  // NOLINT(readability-identifier-naming): a constant
+#endif
 
 /// First byte at or after `at` that is a quote, a backslash or a control character; some address
 /// at or past `end` when there is none. Reads 16 bytes at least, and up to 15 past `end`. Most
 /// strings of OpenRTB are shorter than one such step.
 [[nodiscard]] inline const char* find_special(const char* at, const char* end) {
+#ifdef __SSE2__
   const auto load = [](const std::array<char, 16>& from) {
     return _mm_load_si128(reinterpret_cast<const __m128i*>(from.data()));
   };
@@ -52,6 +57,12 @@ extern const SpecialBytes kSpecialBytes;  // NOLINT(readability-identifier-namin
     at += sizeof(bytes);
   } while (at < end);
   return at;
+#else
+  while (at < end && static_cast<unsigned char>(*at) >= 0x20 && *at != '"' && *at != '\\') {
+    ++at;
+  }
+  return at;
+#endif
 }
 
 /// Behind the escape that starts at `at` (a backslash); nullptr when it is none, or a surrogate

@@ -191,13 +191,13 @@ CatalogRows awkward_rows() {
                      .w = 65'535,
                      .h = 1,
                      .duration_s = 15,
+                     .secure = false,
                      .mime = "video/mp4",
-                     .markup = "<a>\r\n\\.\n${AUCTION_PRICE}</a>",
                      .attributes = {1, 16},
                      .apis = {7},
                      .protocols = {2, 3},
                      .language = "en",
-                     .secure = false}};
+                     .markup = "<a>\r\n\\.\n${AUCTION_PRICE}</a>"}};
   return rows;
 }
 
