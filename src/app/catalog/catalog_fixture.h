@@ -95,13 +95,13 @@ inline bidder::CatalogRows awkward_rows() {
                      .w = 640,
                      .h = 360,
                      .duration_s = 15,
+                     .secure = false,
                      .mime = "video/mp4",
-                     .markup = "<VAST version=\"3.0\">\r\n${AUCTION_PRICE}</VAST>",
                      .attributes = {1, 16},
                      .apis = {7},
                      .protocols = {2, 3},
                      .language = "en",
-                     .secure = false}};
+                     .markup = "<VAST version=\"3.0\">\r\n${AUCTION_PRICE}</VAST>"}};
   return rows;
 }
 
