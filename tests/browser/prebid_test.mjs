@@ -198,7 +198,9 @@ test('With debug the page sees the calls, without secrets', async () => {
   await auction({ config: { ...server_config(), debug: true }, units: server_units });
   await until(() => 'the answer', () => calls.some(({ path, answer }) => path === '/openrtb2/auction' && answer));
   const { answer } = calls.find(({ path }) => path === '/openrtb2/auction');
-  const [call] = JSON.parse(answer).ext.debug.httpcalls.alpha;
+  const { ext } = JSON.parse(answer);
+  assert.ok(ext.debug.httpcalls.alpha, `alpha was not asked: ${JSON.stringify(ext.seatnonbid)}`);
+  const [call] = ext.debug.httpcalls.alpha;
   assert.equal(call.status, 200);
   assert.match(call.uri, /\/bid\?key=redacted$/);
   assert.deepEqual(JSON.parse(call.requestbody).imp.map((imp) => imp.ext.bidder), [{ placement: 7 }, { placement: 7 }]);
