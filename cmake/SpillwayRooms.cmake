@@ -69,7 +69,7 @@ function(spillway_bench name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE spillway_options ${ARG_LIBS} benchmark::benchmark_main)
   add_test(NAME ${name}_smoke COMMAND ${name} --benchmark_min_time=0.001)
-  set_tests_properties(${name}_smoke PROPERTIES LABELS bench TIMEOUT 60)
+  set_tests_properties(${name}_smoke PROPERTIES LABELS bench TIMEOUT 180)
 endfunction()
 
 # spillway_room(<room> DIR <folder> [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...])
