@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "app/bidder/event_log.h"
 #include "app/bidder/redis_section.h"
 #include "app/config/config_file.h"
 #include "app/config/currency_config.h"

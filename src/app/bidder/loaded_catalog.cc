@@ -10,6 +10,7 @@
 #include "base/rates.h"
 #include "bidder/catalog.h"
 #include "bidder/model.h"
+#include "bidder/pacing/pacer.h"
 #include "bidder/pricing.h"
 #include "bidder/time_zone.h"
 

@@ -13,6 +13,7 @@
 
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/service.h"
+#include "app/bidder/spend_file.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/serving/server_metrics.h"

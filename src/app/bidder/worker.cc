@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "bidder/caps/segments.h"
 #include "bidder/caps/window.h"
+#include "bidder/pacing/pacer.h"
 #include "bidder/pipeline.h"
 #include "bidder/stages.h"
 #include "net/http.h"
