@@ -11,9 +11,6 @@
 #include "app/bidder/worker.h"
 #include "app/config/server_config.h"
 #include "app/serving/server_metrics.h"
-#include "base/histogram.h"
-#include "base/recent_quantile.h"
-#include "base/time.h"
 #include "bidder/stages.h"
 #include "net/server.h"
 #include "observe/admin.h"
@@ -44,16 +41,6 @@ observe::Load load_of(const std::vector<std::unique_ptr<Worker>>& workers,
   load.successes = well - std::min(well, missed);
   load.limit = uint64_t{shedding.queue.level2.in_flight} * workers.size();
   return load;
-}
-
-base::Duration recent_p95(const std::vector<std::unique_ptr<Worker>>& workers, base::Instant now,
-                          base::RecentQuantile& recent) {
-  constexpr double kP95 = 0.95;
-  base::Histogram all;
-  for (const auto& worker : workers) {
-    all.merge(worker->stats().answer_time);
-  }
-  return recent.quantile(now, all, kP95);
 }
 
 }  // namespace spillway::app::bidding

@@ -27,6 +27,7 @@
 #include "app/bidder/worker.h"
 #include "app/config/config_file.h"
 #include "app/serving/listeners.h"
+#include "app/serving/recent_answers.h"
 #include "app/serving/wall_clock.h"
 #include "base/time.h"
 #include "bidder/facts.h"

@@ -10,9 +10,6 @@
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
 #include "app/serving/server_metrics.h"
-#include "base/histogram.h"
-#include "base/recent_quantile.h"
-#include "base/time.h"
 #include "exchange/auction.h"
 #include "net/server.h"
 #include "observe/admin.h"
@@ -41,16 +38,6 @@ observe::Load load_of(const std::vector<std::unique_ptr<Worker>>& workers,
   load.successes = well - std::min(well, out_of_time);
   load.limit = uint64_t{shedding.queue.level2.in_flight} * workers.size();
   return load;
-}
-
-base::Duration recent_p95(const std::vector<std::unique_ptr<Worker>>& workers, base::Instant now,
-                          base::RecentQuantile& recent) {
-  constexpr double kP95 = 0.95;
-  base::Histogram all;
-  for (const auto& worker : workers) {
-    all.merge(worker->stats().answer_time);
-  }
-  return recent.quantile(now, all, kP95);
 }
 
 }  // namespace spillway::app

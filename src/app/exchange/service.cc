@@ -27,6 +27,7 @@
 #include "app/exchange/stats.h"
 #include "app/exchange/worker.h"
 #include "app/serving/listeners.h"
+#include "app/serving/recent_answers.h"
 #include "app/serving/wall_clock.h"
 #include "base/time.h"
 #include "net/http.h"
