@@ -65,11 +65,12 @@ Pipes spawn(const std::vector<std::string>& command) {
 // Appends what can be read within `patience`; false at the end or when it is out.
 bool read_pipe(int fd, std::string& into, std::chrono::milliseconds patience) {
   pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
-  if (patience < 0ms || ::poll(&ready, 1, static_cast<int>(patience.count())) <= 0) {
+  if (patience < 0ms ||
+      TEMP_FAILURE_RETRY(::poll(&ready, 1, static_cast<int>(patience.count()))) <= 0) {
     return false;
   }
   char chunk[4096];
-  const ssize_t count = ::read(fd, chunk, sizeof(chunk));
+  const ssize_t count = TEMP_FAILURE_RETRY(::read(fd, chunk, sizeof(chunk)));
   if (count <= 0) {
     return false;
   }
@@ -200,7 +201,7 @@ int ServerProcess::stop() {
 int ServerProcess::wait(std::chrono::milliseconds patience) {
   const Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   pollfd ended{.fd = watch.value(), .events = POLLIN, .revents = 0};
-  if (::poll(&ended, 1, static_cast<int>(patience.count())) <= 0) {
+  if (TEMP_FAILURE_RETRY(::poll(&ended, 1, static_cast<int>(patience.count()))) <= 0) {
     return -1;
   }
   int status = 0;

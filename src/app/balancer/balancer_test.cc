@@ -55,7 +55,7 @@ class Program {
     ::close(out[1]);
     std::string line;
     char c = 0;
-    while (::read(out[0], &c, 1) == 1 && c != '\n') {
+    while (TEMP_FAILURE_RETRY(::read(out[0], &c, 1)) == 1 && c != '\n') {
       line += c;
     }
     ::close(out[0]);
