@@ -212,6 +212,17 @@ TEST_F(BalancerProgram, SighupTakesAnotherConfigurationWholeAndKeepsTheOldOneWhe
   EXPECT_TRUE(balancer.get("/admin/reload", "POST").contains("admin.listen: wants a restart"));
 }
 
+TEST_F(BalancerProgram, AnAddressOfTheCommandLineIsUnderTheRulesOfTheConfigurations) {
+  const adapters::testing::ScratchFolder folder;
+  const std::string file = folder.path() + "/balancer.yaml";
+  std::ofstream(file) << config();
+  const std::string check = fmt::format("{} --check --config {} ", kProgram, file);
+  const auto [open, refused] = output_of(check + "--admin-listen 0.0.0.0:9931 2>&1");
+  EXPECT_EQ(refused, 1);
+  EXPECT_NE(open.find("--admin-listen: must be a loopback address"), std::string::npos) << open;
+  EXPECT_EQ(output_of(check + "--admin-listen '[::1]:9931'").second, 0);
+}
+
 TEST_F(BalancerProgram, StatusPrintsATableOfWhatTheRunningOneSees) {
   Program balancer(config());
   ASSERT_TRUE(eventually([&] { return haproxy_.stat("i-2", "uweight") == "120"; }));
