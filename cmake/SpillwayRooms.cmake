@@ -55,6 +55,7 @@ set(SPILLWAY_INCLUDES ${PROJECT_SOURCE_DIR}/src/core ${PROJECT_SOURCE_DIR}/src/e
 set(SPILLWAY_VECTORS ${PROJECT_SOURCE_DIR}/../shared/vectors CACHE PATH "Shared test data, used when it is there")
 
 # spillway_test(<name> [SERIAL] SOURCES ... LIBS ...): a GoogleTest program; its cases become CTest cases when tests run.
+# SERIAL: beside no other test, for programs that are held to deadlines of milliseconds.
 function(spillway_test name)
   cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)

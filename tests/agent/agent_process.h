@@ -149,7 +149,7 @@ class AgentProcess {
   int wait(std::chrono::milliseconds patience = 15s) {
     const Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     pollfd ended{.fd = watch.value(), .events = POLLIN, .revents = 0};
-    if (::poll(&ended, 1, static_cast<int>(patience.count())) <= 0) {
+    if (TEMP_FAILURE_RETRY(::poll(&ended, 1, static_cast<int>(patience.count()))) <= 0) {
       return -1;
     }
     int status = 0;
@@ -169,8 +169,9 @@ class AgentProcess {
   bool read_some(std::string& into) {
     pollfd ready{.fd = out_.value(), .events = POLLIN, .revents = 0};
     std::array<char, 512> bytes{};
-    const ssize_t got =
-        ::poll(&ready, 1, 20'000) == 1 ? ::read(out_.value(), bytes.data(), bytes.size()) : 0;
+    const ssize_t got = TEMP_FAILURE_RETRY(::poll(&ready, 1, 20'000)) == 1
+                            ? TEMP_FAILURE_RETRY(::read(out_.value(), bytes.data(), bytes.size()))
+                            : 0;
     into.append(bytes.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
     return got > 0;
   }

@@ -157,12 +157,13 @@ std::string Haproxy::command(std::string_view text) const {
   ::setsockopt(fd.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const std::string line = std::string(text) + "\n";
   if (::connect(fd.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::send(fd.fd(), line.data(), line.size(), MSG_NOSIGNAL) < 0) {
+      TEMP_FAILURE_RETRY(::send(fd.fd(), line.data(), line.size(), MSG_NOSIGNAL)) < 0) {
     return "";
   }
   std::string answer;
   std::array<char, 16 * 1024> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  for (ssize_t got = 0; (got = ::recv(fd.fd(), bytes.data(), bytes.size(), 0)) > 0;) {
+  for (ssize_t got = 0;
+       (got = TEMP_FAILURE_RETRY(::recv(fd.fd(), bytes.data(), bytes.size(), 0))) > 0;) {
     answer.append(bytes.data(), static_cast<size_t>(got));
   }
   return answer;

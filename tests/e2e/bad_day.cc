@@ -42,16 +42,6 @@ uint16_t port_of(std::string_view address) {
              : static_cast<uint16_t>(std::atoi(std::string(address.substr(colon + 1)).c_str()));
 }
 
-// The bound of `…_bucket{labels,le="…"}`; NaN for another line.
-double bound_of(std::string_view series, std::string_view bucket, std::string_view label) {
-  if (!series.starts_with(bucket) || !series.contains(label)) {
-    return NAN;
-  }
-  const size_t at = series.find("le=\"");
-  const std::string text(series.substr(at + 4, series.find('"', at + 4) - at - 4));
-  return text == "+Inf" ? INFINITY : std::strtod(text.c_str(), nullptr);
-}
-
 }  // namespace
 
 BadDay::BadDay(const std::vector<Dsp>& dsps, std::string_view exchange_yaml,
@@ -74,6 +64,7 @@ BadDay::BadDay(const std::vector<Dsp>& dsps, std::string_view exchange_yaml,
   }
   config += fmt::format("accounts:\n  - {{ response_margin: {}ms }}\n", kMargin.count());
   exchange_ = std::make_unique<ExchangeProcess>(config + std::string(exchange_yaml), exchange_keys);
+  waits_.emplace(exchange_->pid());
   if (!exchange_->started()) {
     error_ = "the exchange did not start: ";
     for (const auto& line : exchange_->new_events(1s)) {
@@ -190,7 +181,7 @@ void BadDay::scrape() {
   const double before = sum_of(now_, kMisses);
   now_ = exchange_->metrics();
   const double missed = sum_of(now_, kMisses) - before;
-  const auto wait = longest_wait();
+  const auto wait = waits_->longest();
   if (missed > 0) {
     const bool starved = wait > kMargin;
     (starved ? excused_ : misses_) += missed;
@@ -199,71 +190,12 @@ void BadDay::scrape() {
   }
 }
 
-// The most that a thread waited for a processor since the last call.
-std::chrono::nanoseconds BadDay::longest_wait() {
-  int64_t longest = 0;
-  std::error_code ignored;
-  const auto tasks = fmt::format("/proc/{}/task", exchange_->pid());
-  for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
-    std::ifstream account(task.path() / "schedstat");
-    int64_t ran = 0;
-    int64_t waited = 0;
-    account >> ran >> waited;
-    auto& last = waited_ns_[task.path().filename()];
-    longest = std::max(longest, waited - last);
-    last = waited;
-  }
-  return std::chrono::nanoseconds(longest);
-}
-
 double BadDay::seconds_to(std::string_view dsp, std::string_view what,
                           Clock::time_point since) const {
   const auto found = std::ranges::find_if(changes_, [&](const Change& change) {
     return change.at >= since && change.dsp == dsp && change.what.contains(what);
   });
   return found == changes_.end() ? -1 : std::chrono::duration<double>(found->at - since).count();
-}
-
-double sum_of(const Metrics& metrics, std::string_view name,
-              const std::vector<std::string>& parts) {
-  double sum = 0;
-  for (const auto& [series, value] : metrics) {
-    const bool named =
-        series.starts_with(name) && (series.size() == name.size() || series[name.size()] == '{');
-    if (named && std::ranges::all_of(parts, [&](const auto& part) {
-          return series.find(part) != std::string::npos;
-        })) {
-      sum += value;
-    }
-  }
-  return sum;
-}
-
-double quantile_between(const Metrics& before, const Metrics& after, std::string_view name,
-                        std::string_view label, double ratio) {
-  const std::string bucket = std::string(name) + "_bucket{";
-  std::map<double, double> counts;  // by bound, cumulative
-  for (const auto& [series, value] : after) {
-    const double bound = bound_of(series, bucket, label);
-    if (!std::isnan(bound)) {
-      const auto old = before.find(series);
-      counts[bound] += value - (old == before.end() ? 0 : old->second);
-    }
-  }
-  if (counts.empty() || counts.rbegin()->second <= 0) {
-    return 0;
-  }
-  const double wanted = ratio * counts.rbegin()->second;
-  double low = 0;
-  double seen = 0;
-  for (const auto& [bound, count] : counts) {
-    if (count >= wanted) {
-      return std::isinf(bound) ? low : low + (bound - low) * (wanted - seen) / (count - seen);
-    }
-    low = bound;
-    seen = count;
-  }
-  return low;
 }
 
 }  // namespace spillway::e2e

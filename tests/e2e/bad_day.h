@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/demo/child_process.h"
 #include "e2e/exchange_process.h"
+#include "e2e/scrapes.h"
 
 namespace spillway::e2e {
 
@@ -19,8 +21,6 @@ struct Change {
   std::string dsp;
   std::string what;  ///< A state, or "useless_bids raised", …
 };
-
-using Metrics = std::map<std::string, double>;
 
 /// The exchange among a farm of DSPs that go wrong on order, and callers at a steady rate: all of
 /// them the real programs, on free ports. Ends them.
@@ -96,7 +96,6 @@ class BadDay {
  private:
   void read_events();
   void scrape();
-  std::chrono::nanoseconds longest_wait();
 
   /// One farm process.
   struct Farm {
@@ -117,18 +116,9 @@ class BadDay {
   std::string error_;
   std::vector<Change> changes_;
   Metrics now_;
-  std::map<std::string, int64_t> waited_ns_;  ///< By thread.
+  std::optional<ProcessorWaits> waits_;  ///< Of the exchange.
   double misses_ = 0;
   double excused_ = 0;
 };
-
-/// Sum of the series of `name` whose labels contain all of `parts`.
-[[nodiscard]] double sum_of(const Metrics& metrics, std::string_view name,
-                            const std::vector<std::string>& parts = {});
-
-/// Seconds below which `ratio` of the samples of a histogram lie that came between two scrapes;
-/// straight lines within buckets.
-[[nodiscard]] double quantile_between(const Metrics& before, const Metrics& after,
-                                      std::string_view name, std::string_view label, double ratio);
 
 }  // namespace spillway::e2e

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -39,7 +40,10 @@ struct Pipes {
   pid_t pid = -1;
 };
 
-Pipes spawn(const std::vector<std::string>& command) {
+// Programs that are tested against deadlines go before others where permitted (see ServerProcess).
+constexpr int kServerNiceness = -10;
+
+Pipes spawn(const std::vector<std::string>& command, int niceness = 0) {
   int out[2];
   int err[2];
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
@@ -54,6 +58,7 @@ Pipes spawn(const std::vector<std::string>& command) {
   if (pid == 0) {
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
+    (void)::setpriority(PRIO_PROCESS, 0, niceness);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }
@@ -65,11 +70,12 @@ Pipes spawn(const std::vector<std::string>& command) {
 // Appends what can be read within `patience`; false at the end or when it is out.
 bool read_pipe(int fd, std::string& into, std::chrono::milliseconds patience) {
   pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
-  if (patience < 0ms || ::poll(&ready, 1, static_cast<int>(patience.count())) <= 0) {
+  if (patience < 0ms ||
+      TEMP_FAILURE_RETRY(::poll(&ready, 1, static_cast<int>(patience.count()))) <= 0) {
     return false;
   }
   char chunk[4096];
-  const ssize_t count = ::read(fd, chunk, sizeof(chunk));
+  const ssize_t count = TEMP_FAILURE_RETRY(::read(fd, chunk, sizeof(chunk)));
   if (count <= 0) {
     return false;
   }
@@ -122,7 +128,8 @@ ServerProcess::ServerProcess(std::string_view part, std::string_view config,
     : part_(part), section_keys_(section_keys) {
   rewrite(config);
   Pipes pipes =
-      spawn({SPILLWAY_BINARY_DIR "/libexec/spillway-" + part_, "--config", config_.path()});
+      spawn({SPILLWAY_BINARY_DIR "/libexec/spillway-" + part_, "--config", config_.path()},
+            kServerNiceness);
   pid_ = pipes.pid;
   out_ = std::move(pipes.out);
   err_ = std::move(pipes.err);
@@ -200,7 +207,7 @@ int ServerProcess::stop() {
 int ServerProcess::wait(std::chrono::milliseconds patience) {
   const Fd watch(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   pollfd ended{.fd = watch.value(), .events = POLLIN, .revents = 0};
-  if (::poll(&ended, 1, static_cast<int>(patience.count())) <= 0) {
+  if (TEMP_FAILURE_RETRY(::poll(&ended, 1, static_cast<int>(patience.count()))) <= 0) {
     return -1;
   }
   int status = 0;

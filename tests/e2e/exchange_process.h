@@ -37,7 +37,8 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// A running server program of ours; killed at the end when it was not stopped.
+/// A running server program of ours; killed at the end when it was not stopped. It is asked to go
+/// before others (nice -10, where permitted): what is tested is the server, not the neighbours.
 class ServerProcess {
  public:
   /// `part`: "exchange", "bidder"; its section of the configuration, `listen` and `admin` on free

@@ -86,7 +86,7 @@ void FakeDsp::serve(int fd) {
     }
     const Answer answer = script(request);
     pollfd gone{.fd = fd, .events = POLLRDHUP, .revents = 0};
-    ::poll(&gone, 1, static_cast<int>(answer.after.count()));
+    TEMP_FAILURE_RETRY(::poll(&gone, 1, static_cast<int>(answer.after.count())));
     send_all(fd, answer.bytes);
     if (answer.hang) {
       std::string ignored;

@@ -94,9 +94,10 @@ class Connection {
     while ((size = nghttp2_session_mem_send(session_, &bytes)) > 0) {
       for (ssize_t sent = 0; sent < size;) {
         const auto left = static_cast<size_t>(size - sent);
-        const ssize_t now = tls_ != nullptr
-                                ? SSL_write(tls_, bytes + sent, static_cast<int>(left))
-                                : ::send(socket_.value(), bytes + sent, left, MSG_NOSIGNAL);
+        const ssize_t now =
+            tls_ != nullptr
+                ? SSL_write(tls_, bytes + sent, static_cast<int>(left))
+                : TEMP_FAILURE_RETRY(::send(socket_.value(), bytes + sent, left, MSG_NOSIGNAL));
         if (now <= 0) {
           return false;
         }
@@ -109,9 +110,10 @@ class Connection {
   /// False at the end.
   bool receive() {
     std::array<uint8_t, 65536> bytes{};
-    const ssize_t got = tls_ != nullptr
-                            ? SSL_read(tls_, bytes.data(), static_cast<int>(bytes.size()))
-                            : ::recv(socket_.value(), bytes.data(), bytes.size(), 0);
+    const ssize_t got =
+        tls_ != nullptr
+            ? SSL_read(tls_, bytes.data(), static_cast<int>(bytes.size()))
+            : TEMP_FAILURE_RETRY(::recv(socket_.value(), bytes.data(), bytes.size(), 0));
     return got > 0 &&
            nghttp2_session_mem_recv(session_, bytes.data(), static_cast<size_t>(got)) >= 0;
   }

@@ -262,7 +262,7 @@ std::vector<Fd> fill_holes(const ExchangeProcess& exchange) {
 /// Whether the peer ends the connection, within its patience.
 bool is_closed_by_peer(const Fd& connection) {
   char byte = 0;
-  return ::recv(connection.value(), &byte, 1, 0) == 0;
+  return TEMP_FAILURE_RETRY(::recv(connection.value(), &byte, 1, 0)) == 0;
 }
 
 /// Sets how many files a running exchange may have open.
@@ -337,9 +337,9 @@ class Systemd {
   [[nodiscard]] bool hears(std::string_view begin) const {
     const auto deadline = Clock::now() + 10s;
     pollfd ready{.fd = socket_.value(), .events = POLLIN, .revents = 0};
-    while (Clock::now() < deadline && ::poll(&ready, 1, 10'000) > 0) {
+    while (Clock::now() < deadline && TEMP_FAILURE_RETRY(::poll(&ready, 1, 10'000)) > 0) {
       std::array<char, 512> bytes{};
-      const auto size = ::recv(socket_.value(), bytes.data(), bytes.size(), 0);
+      const auto size = TEMP_FAILURE_RETRY(::recv(socket_.value(), bytes.data(), bytes.size(), 0));
       if (std::string_view(bytes.data(), static_cast<size_t>(size)).starts_with(begin)) {
         return true;
       }

@@ -56,7 +56,7 @@ void reset(Fd& fd) {
 
 void send_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = TEMP_FAILURE_RETRY(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL));
     if (sent <= 0) {
       return;
     }
@@ -66,7 +66,7 @@ void send_all(int fd, std::string_view bytes) {
 
 bool receive_some(int fd, std::string& into) {
   char chunk[16384];
-  const ssize_t count = ::recv(fd, chunk, sizeof(chunk), 0);
+  const ssize_t count = TEMP_FAILURE_RETRY(::recv(fd, chunk, sizeof(chunk), 0));
   if (count <= 0) {
     return false;
   }

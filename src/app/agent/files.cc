@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/config/config_file.h"
 #include "capacity/weight.h"
 #include "net/stream.h"
 
@@ -53,6 +54,7 @@ bool LineFile::open() {
                   ? ::dup(STDOUT_FILENO)
                   : ::open(name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   struct stat about{};
+  torn_ = name_ != "-" && ends_within_a_line(name_);
   bytes_ = file_ && ::fstat(file_.fd(), &about) == 0 ? static_cast<uint64_t>(about.st_size) : 0;
   return static_cast<bool>(file_);
 }
@@ -60,16 +62,29 @@ bool LineFile::open() {
 void LineFile::append(std::string line) {
   line += '\n';
   if (open() && name_ != "-" && bytes_ > 0 && bytes_ + line.size() > most_bytes_) {
-    (void)std::rename(name_.c_str(), (name_ + ".1").c_str());
     file_.reset();
+    if (std::rename(name_.c_str(), (name_ + ".1").c_str()) != 0) {
+      ++failures_;
+      return;
+    }
   }
-  if (!open() ||
-      ::write(file_.fd(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  if (!open()) {
     ++failures_;
     return;
   }
-  bytes_ += line.size();
-  ++lines_;
+  if (torn_) {
+    line.insert(line.begin(), '\n');
+  }
+  const ssize_t count = ::write(file_.fd(), line.data(), line.size());
+  if (count > 0) {
+    bytes_ += static_cast<size_t>(count);
+    torn_ = line[static_cast<size_t>(count) - 1] != '\n';
+  }
+  if (count == static_cast<ssize_t>(line.size())) {
+    ++lines_;
+  } else {
+    ++failures_;
+  }
 }
 
 std::string to_text(const SavedState& state) {

@@ -29,6 +29,7 @@ class LineFile {
   uint64_t most_bytes_;
   net::UniqueFd file_;
   uint64_t bytes_ = 0;
+  bool torn_ = false;  ///< The file ends within a line.
   uint64_t lines_ = 0;
   uint64_t failures_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "app/agent/files.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -52,6 +53,27 @@ TEST(LineFile, BeginsANewFileWhenOneWouldGrowTooLarge) {
   EXPECT_EQ(whole(name), "three\n");
   EXPECT_EQ(whole(name + ".1"), "one\ntwo\n");
   EXPECT_EQ(file.lines(), 3U);
+}
+
+TEST(LineFile, BeginsALineOfItsOwnWhereAnotherProcessLeftOneTorn) {
+  const adapters::testing::ScratchFolder folder;
+  const auto name = folder.path() + "/lines";
+  std::ofstream(name) << "half";
+  LineFile file(name, 100);
+  file.append("one");
+  EXPECT_EQ(whole(name), "half\none\n");
+}
+
+TEST(LineFile, StaysWithinItsBytesWhenTheOldOneCannotBeMovedAway) {
+  const adapters::testing::ScratchFolder folder;
+  const auto name = folder.path() + "/lines";
+  std::filesystem::create_directories(name + ".1/full");
+  LineFile file(name, 10);
+  for (const char* const line : {"one", "two", "three", "four"}) {
+    file.append(line);
+  }
+  EXPECT_EQ(whole(name), "one\ntwo\n");
+  EXPECT_EQ(file.failures(), 2U);
 }
 
 TEST(LineFile, CountsWhatItCannotWrite) {

@@ -58,8 +58,7 @@ base::Result<AgentConfig, std::string> read_again(const Options& options) {
   }
   std::string all;
   for (const auto& problem : problems) {
-    all += fmt::format("{}{}:{}: {}: {}", all.empty() ? "" : "\n", options.path, problem.line,
-                       problem.key, problem.what);
+    all += (all.empty() ? "" : "\n") + to_string(problem, options.path);
   }
   return std::unexpected(std::move(all));
 }

@@ -197,6 +197,10 @@ void Service::resume() {
   const auto text = read_whole_file(config_.state_file, kStateBytes);
   const auto state = text ? parse_state(*text) : std::nullopt;
   if (!state) {
+    if (text) {
+      log_.event(Level::kWarn, "event=state_not_resumed reason={}",
+                 observe::quoted(config_.state_file + " is no state of ours"));
+    }
     return;
   }
   if (state->drained) {

@@ -66,6 +66,7 @@ net::Response Service::answer(const net::Request& request) {
   if (read_) {
     hooks.reload = [this] { return reload(); };
   }
+  hooks.other_pages = "/status /freeze /unfreeze /pin /unpin /dry-run /live /drain /undrain";
   return observe::admin_response(hooks, request);
 }
 

@@ -267,8 +267,15 @@ bool Balancer::ready() const {
 }
 
 void Balancer::answer(const net::Request& request, net::Reply reply) {
-  if (request.path() == "/status" && request.method == "GET") {
-    reply.send({.content_type = "application/json", .body = status_json()});
+  if (request.path() == "/status") {
+    if (request.method == "GET" || request.method == "HEAD") {
+      reply.send({.content_type = "application/json", .body = status_json()});
+    } else {
+      reply.send({.status = 405,
+                  .content_type = "text/plain; charset=utf-8",
+                  .headers = {{"Allow", "GET, HEAD"}},
+                  .body = "method: must be GET, HEAD\n"});
+    }
     return;
   }
   const auto reloads = options_.read ? std::function<std::string()>([this] { return reload(); })
@@ -277,7 +284,8 @@ void Balancer::answer(const net::Request& request, net::Reply reply) {
                                   .ready = [this] { return ready(); },
                                   .circuits = {},
                                   .set_mode = {},
-                                  .reload = reloads};
+                                  .reload = reloads,
+                                  .other_pages = "/status"};
   observe::answer_admin(hooks, request, std::move(reply));
 }
 

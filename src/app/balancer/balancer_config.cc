@@ -220,6 +220,9 @@ BalancerConfig read_balancer_config(std::string_view text, std::vector<ConfigPro
   if (asked != nullptr) {
     reader.record_asked(*asked);
   }
+  if (!problems.empty()) {
+    return config;
+  }
   read_balancer(reader.section("balancer"), config);
   ServerConfig admin;
   admin.listen.clear();

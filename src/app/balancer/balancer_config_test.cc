@@ -65,6 +65,12 @@ haproxies: [{ name: a, socket: /run/a.sock }]
 registry: { kind: static, instances: [{ id: a, host: 10.0.0.1, port: 80 }] }
 )";
 
+TEST(BalancerConfig, OfAFileThatIsNoYamlNothingElseIsSaid) {
+  const std::string said = problems_of("a: [");
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  EXPECT_NE(said.find("is no YAML"), std::string::npos) << said;
+}
+
 TEST(BalancerPage, HasExactlyTheKeysThatAreReadWithTheirDefaults) {
   std::vector<ConfigProblem> problems;
   std::vector<AskedKey> asked;

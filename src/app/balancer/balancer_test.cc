@@ -55,7 +55,7 @@ class Program {
     ::close(out[1]);
     std::string line;
     char c = 0;
-    while (::read(out[0], &c, 1) == 1 && c != '\n') {
+    while (TEMP_FAILURE_RETRY(::read(out[0], &c, 1)) == 1 && c != '\n') {
       line += c;
     }
     ::close(out[0]);
@@ -210,6 +210,17 @@ TEST_F(BalancerProgram, SighupTakesAnotherConfigurationWholeAndKeepsTheOldOneWhe
   moved.replace(moved.find("127.0.0.1:0"), 11, "127.0.0.1:1");
   balancer.write(moved);
   EXPECT_TRUE(balancer.get("/admin/reload", "POST").contains("admin.listen: wants a restart"));
+}
+
+TEST_F(BalancerProgram, AnAddressOfTheCommandLineIsUnderTheRulesOfTheConfigurations) {
+  const adapters::testing::ScratchFolder folder;
+  const std::string file = folder.path() + "/balancer.yaml";
+  std::ofstream(file) << config();
+  const std::string check = fmt::format("{} --check --config {} ", kProgram, file);
+  const auto [open, refused] = output_of(check + "--admin-listen 0.0.0.0:9931 2>&1");
+  EXPECT_EQ(refused, 1);
+  EXPECT_NE(open.find("--admin-listen: must be a loopback address"), std::string::npos) << open;
+  EXPECT_EQ(output_of(check + "--admin-listen '[::1]:9931'").second, 0);
 }
 
 TEST_F(BalancerProgram, StatusPrintsATableOfWhatTheRunningOneSees) {

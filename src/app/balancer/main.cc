@@ -14,6 +14,7 @@
 #include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/config/server_config.h"
 #include "app/serving/console.h"
 #include "app/serving/listeners.h"
 #include "base/result.h"
@@ -63,6 +64,9 @@ BalancerConfig read_config(const Options& options, std::vector<ConfigProblem>& p
   auto config = read_balancer_config(*text, problems);
   if (!options.admin.empty()) {
     config.admin_listen = options.admin;
+    if (auto what = listen_problem(options.admin, !config.admin_allow_remote); !what.empty()) {
+      problems.push_back({.key = "--admin-listen", .line = 0, .what = std::move(what)});
+    }
   }
   return config;
 }
@@ -75,8 +79,7 @@ base::Result<BalancerConfig, std::string> read_again(const Options& options) {
   }
   std::string all;
   for (const auto& problem : problems) {
-    all += fmt::format("{}{}:{}: {}: {}", all.empty() ? "" : "\n", options.path, problem.line,
-                       problem.key, problem.what);
+    all += (all.empty() ? "" : "\n") + to_string(problem, options.path);
   }
   return std::unexpected(std::move(all));
 }
@@ -140,7 +143,8 @@ int run(int argc, char** argv) {
       "(lint: unreadable).");
   Options options;
   app.add_option("--config", options.path, "YAML file; docs/balancer.md has every key");
-  app.add_option("--admin-listen", options.admin, "Instead of the configuration's admin.listen");
+  app.add_option("--admin-listen", options.admin,
+                 "Instead of the configuration's admin.listen, under the same rules");
   app.add_flag("--check,--check-config", options.check, "Say everything that is wrong, and end");
   app.add_flag("--once", options.once, "One round, print what was changed, and end");
   app.add_flag("--dry-run", options.dry_run, "Change nothing, say what would be changed");

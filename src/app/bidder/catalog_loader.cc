@@ -10,6 +10,7 @@
 
 #include "adapters/catalog_source.h"
 #include "app/bidder/loaded_catalog.h"
+#include "app/serving/wall_clock.h"
 #include "base/rates.h"
 
 namespace spillway::app::bidding {
@@ -80,8 +81,8 @@ CatalogNews CatalogLoader::read_once(bool whatever) {
         const std::lock_guard lock(mutex_);
         rates = rates_;
       }
-      news.catalog = std::make_shared<const LoadedCatalog>(
-          compile(reading->rows, zones_of_(reading->rows), ++version_, rates));
+      news.catalog = std::make_shared<const LoadedCatalog>(compile(
+          reading->rows, zones_of_(reading->rows), ++version_, rates, wall_clock_ms() / 1'000));
       given_.push_back(news.catalog);
     }
   } catch (const std::exception& error) {

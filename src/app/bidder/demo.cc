@@ -1,10 +1,15 @@
 #include "app/bidder/demo.h"
 
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "adapters/catalog_source.h"
 #include "bidder/model.h"
@@ -111,16 +116,40 @@ void add_games(bidder::CatalogRows& rows) {
 
 }  // namespace
 
-std::string demo_config(const std::string& catalog) {
-  return fmt::format(R"(
-bidder: {{ listen: "127.0.0.1:8090", drain_announce: 0s }}
-admin: {{ listen: "127.0.0.1:9911" }}
+std::string demo_config() {
+  return R"(
+bidder: { listen: "127.0.0.1:8090", drain_announce: 0s }
+admin: { listen: "127.0.0.1:9911" }
 exchanges:
-  - {{ name: demo, seat: demo, keys: [{{ id: a, secret: "the demo's secret is no secret, is it" }}] }}
-notices: {{ public_url: "http://127.0.0.1:8090" }}
-catalog: {{ address: "{}" }}
-)",
-                     catalog);
+  - { name: demo, seat: demo, keys: [{ id: a, secret: "the demo's secret is no secret, is it" }] }
+notices: { public_url: "http://127.0.0.1:8090" }
+catalog: { address: "sqlite:demo" }
+)";
+}
+
+DemoFile::DemoFile(std::string path) : path_(std::move(path)) {
+  int fd = -1;
+  if (path_.empty()) {
+    path_ = "/tmp/spillway-bidder-demo-XXXXXX";
+    fd = ::mkstemp(path_.data());
+  } else {
+    constexpr mode_t kOwnersAlone = 0600;
+    fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone);
+  }
+  if (fd < 0) {
+    error_ = fmt::format("--demo-file: {}: {}", path_, std::generic_category().message(errno));
+    return;
+  }
+  ::close(fd);
+}
+
+DemoFile::~DemoFile() {
+  if (!error_.empty()) {
+    return;
+  }
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    (void)::unlink((path_ + suffix).c_str());
+  }
 }
 
 bidder::CatalogRows demo_catalog() {

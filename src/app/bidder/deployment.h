@@ -5,6 +5,7 @@
 
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/event_log.h"
+#include "app/bidder/flight_tables.h"
 #include "app/bidder/loaded_catalog.h"
 #include "bidder/caps/cache.h"
 #include "bidder/caps/recent.h"
@@ -20,6 +21,7 @@ namespace spillway::app::bidding {
 struct Deployment {
   std::shared_ptr<const BidderConfig> config;
   std::shared_ptr<const LoadedCatalog> catalog;
+  FlightTables flights;  ///< Of it.
   std::shared_ptr<const bidder::ModelSet> models;
   std::shared_ptr<const bidder::NoticeSigner> signer;  ///< Null: bids name no addresses.
   bidder::SurplusShade shade;

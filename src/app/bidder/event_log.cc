@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "app/config/config_file.h"
 #include "base/decimal.h"
 #include "bidder/scoring/ab_split.h"
 #include "openrtb/document.h"
@@ -120,7 +121,7 @@ bool EventLog::open() {
     ::close(file_);
   }
   file_ = file;
-  torn_ = false;
+  torn_ = ends_within_a_line(path_);
   return true;
 }
 

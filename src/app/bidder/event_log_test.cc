@@ -150,6 +150,18 @@ TEST_F(EventLogTest, AFileThatWasMovedAwayIsMadeAnew) {
   std::filesystem::remove(moved);
 }
 
+TEST_F(EventLogTest, ALineThatAnotherProcessLeftTornIsNotGluedToTheNext) {
+  std::ofstream(path_) << R"({"event":"bi)";
+  {
+    EventLog log({.file = path_, .queue = 16}, 1);
+    log.offer(0, event(1));
+  }
+  const auto lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], R"({"event":"bi)");
+  EXPECT_TRUE(lines[1].starts_with(R"({"event":"win")")) << lines[1];
+}
+
 TEST_F(EventLogTest, WhatCannotBeOpenedIsSaid) {
   const EventLog log({.file = "/no/such/folder/events"}, 1);
   EXPECT_NE(log.error().find("/no/such/folder/events: No such file"), std::string::npos);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/bidder/flight_tables.h"
 #include "base/decimal.h"
 #include "base/money.h"
 #include "base/rates.h"
@@ -67,10 +68,11 @@ std::vector<bidder::PacedCampaign> pacing_of(const bidder::Catalog& catalog) {
 }  // namespace
 
 LoadedCatalog compile(const bidder::CatalogRows& rows, std::vector<bidder::TimeZone> zones,
-                      uint64_t version, const base::Rates& rates) {
+                      uint64_t version, const base::Rates& rates, int64_t now_unix_s) {
   LoadedCatalog loaded;
   loaded.catalog = bidder::Catalog(rows, std::move(zones), version, worths_of(rows, rates));
   loaded.pacing = pacing_of(loaded.catalog);
+  loaded.flights = flight_tables(loaded.catalog, now_unix_s);
   for (const auto& campaign : loaded.catalog.campaigns()) {
     loaded.terms.push_back(bidder::terms_of(campaign));
     loaded.budgets.push_back({.campaign = campaign.id,

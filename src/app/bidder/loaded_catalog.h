@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "app/bidder/flight_tables.h"
 #include "base/rates.h"
 #include "bidder/catalog.h"
 #include "bidder/model.h"
@@ -19,11 +20,13 @@ struct LoadedCatalog {
   std::vector<bidder::CampaignTerms> terms;     ///< By Catalog::campaigns().
   std::vector<bidder::CampaignBudget> budgets;  ///< The same.
   std::vector<bidder::PacedCampaign> pacing;    ///< The same.
+  FlightTables flights;                         ///< From when it was compiled on.
 };
 
-/// Compiles rows. `version`: see Catalog. Off the request path.
+/// Compiles rows. `version`: see Catalog; `now_unix_s`: from when it is to serve. Off the request
+/// path.
 [[nodiscard]] LoadedCatalog compile(const bidder::CatalogRows& rows,
                                     std::vector<bidder::TimeZone> zones, uint64_t version,
-                                    const base::Rates& rates);
+                                    const base::Rates& rates, int64_t now_unix_s);
 
 }  // namespace spillway::app::bidding

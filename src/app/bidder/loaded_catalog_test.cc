@@ -43,7 +43,7 @@ int64_t end_of(std::optional<int64_t> campaign_end,
   }
   const bidder::TimeZone west{.name = "West",
                               .changes = {{.from_unix_s = 0, .offset_s = -5 * 3'600}}};
-  const auto loaded = compile(rows, {west}, 1, base::Rates{});
+  const auto loaded = compile(rows, {west}, 1, base::Rates{}, 0);
   EXPECT_EQ(loaded.pacing.size(), 1U);
   return loaded.pacing.empty() ? 0 : loaded.pacing.front().end_local_s;
 }

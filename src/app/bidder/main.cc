@@ -1,12 +1,12 @@
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "adapters/catalog_source.h"
 #include "app/bidder/bidder_config.h"
@@ -15,6 +15,7 @@
 #include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
+#include "app/config/server_config.h"
 #include "app/serving/console.h"
 #include "app/serving/listeners.h"
 #include "app/serving/wall_clock.h"
@@ -47,21 +48,40 @@ int serve(BidderConfig config, ServiceParts parts, const Options& options) {
   return clean ? 0 : kFailed;
 }
 
-int check_config(const BidderConfig& config, const Options& options) {
+/// `catalog`: its name, which has no password.
+int check_config(const BidderConfig& config, const std::string& catalog, const Options& options) {
   if (options.json) {
     fmt::print("{{\"ok\":true,\"problems\":[]}}\n");
   } else {
-    fmt::print("{}: good: {} exchanges, {} workers, catalog {}\n", options.path,
-               config.exchanges.size(), config.workers, config.catalog.address);
+    fmt::print("{}: good: {} exchanges, {} workers, catalog {}\n",
+               options.demo ? "spillway bidder --demo" : options.path, config.exchanges.size(),
+               config.workers, catalog);
   }
   return 0;
+}
+
+/// Puts the command line's addresses in place of the configuration's, under the same rules.
+void take_addresses(const Options& options, BidderConfig& config,
+                    std::vector<ConfigProblem>& problems) {
+  const auto take = [&](const char* key, const std::string& address, bool loopback_only,
+                        std::string& out) {
+    if (address.empty()) {
+      return;
+    }
+    if (auto what = listen_problem(address, loopback_only); !what.empty()) {
+      problems.push_back({.key = key, .line = 0, .what = std::move(what)});
+    }
+    out = address;
+  };
+  take("--listen", options.listen, false, config.listen);
+  take("--admin-listen", options.admin, !config.admin_allow_remote, config.admin_listen);
 }
 
 int run_with(const Options& options) {
   const std::string file = options.demo ? "spillway bidder" : options.path;
   std::string text;
   if (options.demo) {
-    text = demo_config("sqlite:" + options.demo_file);
+    text = demo_config();
   } else {
     auto read = read_config_file(options.path);
     if (!read) {
@@ -71,22 +91,19 @@ int run_with(const Options& options) {
   }
   std::vector<ConfigProblem> problems;
   auto config = read_bidder_config(text, problems);
+  take_addresses(options, config, problems);
   if (!problems.empty()) {
     return report_problems(problems, file, options.json);
   }
-  if (!options.listen.empty()) {
-    config.listen = options.listen;
-  }
-  if (!options.admin.empty()) {
-    config.admin_listen = options.admin;
-  }
-  if (options.check) {
-    return check_config(config, options);
-  }
   ServiceParts parts;
-  if (options.demo) {
-    if (const auto error = write_demo_catalog(config.catalog.address, wall_clock_ms() / 1'000);
-        !error.empty()) {
+  std::optional<DemoFile> demo_file;
+  if (options.demo && !options.check) {
+    demo_file.emplace(options.demo_file);
+    config.catalog.address = "sqlite:" + demo_file->path();
+    const auto error = demo_file->error().empty()
+                           ? write_demo_catalog(config.catalog.address, wall_clock_ms() / 1'000)
+                           : demo_file->error();
+    if (!error.empty()) {
       fmt::print(stderr, "spillway bidder: {}\n", error);
       return kFailed;
     }
@@ -102,13 +119,12 @@ int run_with(const Options& options) {
     return report_problems({{.key = "catalog.address", .line = 0, .what = catalog.error()}}, file,
                            options.json);
   }
+  if (options.check) {
+    return check_config(config, (*catalog)->name(), options);
+  }
   parts.config_path = options.path;
   parts.catalog = std::move(*catalog);
-  const int status = serve(std::move(config), std::move(parts), options);
-  if (options.demo) {
-    (void)std::remove(options.demo_file.c_str());
-  }
-  return status;
+  return serve(std::move(config), std::move(parts), options);
 }
 
 int run(int argc, char** argv) {
@@ -129,8 +145,8 @@ int run(int argc, char** argv) {
   auto* const demo = app.add_flag("--demo", options.demo,
                                   "Serve a small catalog from this process alone, on loopback");
   demo->excludes(config);
-  app.add_option("--demo-file", options.demo_file, "Where the demo writes its catalog")
-      ->default_val(fmt::format("/tmp/spillway-bidder-demo-{}.db", ::getpid()));
+  app.add_option("--demo-file", options.demo_file,
+                 "A new file for the demo's catalog, gone at its end; else one in /tmp");
   app.add_option("--listen", options.listen, "Instead of the configuration's bidder.listen");
   app.add_option("--admin-listen", options.admin, "Instead of its admin.listen");
   app.add_flag("--check-config", options.check, "Say everything that is wrong, and end");

@@ -54,6 +54,7 @@ bool SelfCheck::passes(const Deployment& deployment, Shared& shared, const base:
   pipeline_.begin({.settings = &settings,
                    .exchanges = deployment.config->exchanges,
                    .catalog = &deployment.catalog->catalog,
+                   .in_flight = {deployment.flights[0].get(), deployment.flights[1].get()},
                    .terms = deployment.catalog->terms,
                    .models = deployment.models.get(),
                    .rates = &deployment.config->rates,

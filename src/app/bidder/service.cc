@@ -21,6 +21,7 @@
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/flight_tables.h"
 #include "app/bidder/load.h"
 #include "app/bidder/metrics.h"
 #include "app/bidder/redis_stores.h"
@@ -248,6 +249,7 @@ void Service::take_news(CatalogNews news) {
   }
   ++catalog_loads_;
   catalog_ = std::move(news.catalog);
+  flights_ = catalog_->flights;
   no_accounts_ = shared_.grant.refresh(catalog_->budgets, wall_clock_ms() / 1'000);
   restore_spend();
   const auto& left_out = catalog_->catalog.left_out();
@@ -277,6 +279,7 @@ void Service::deploy() {
   const auto deployment = std::make_shared<const Deployment>(
       Deployment{.config = config_,
                  .catalog = catalog_,
+                 .flights = flights_,
                  .models = models_,
                  .signer = signer_,
                  .shade = {.keep_ratio = config_->shade_keep_ratio}});
@@ -291,6 +294,13 @@ void Service::deploy() {
   }
   paced_ = catalog_.get();
   deployment_ = deployment;
+}
+
+// The workers have the next table when its time comes; they are given the one behind it.
+void Service::keep_flights() {
+  if (catalog_ != nullptr && advance(flights_, catalog_->catalog, wall_clock_ms() / 1'000)) {
+    deploy();
+  }
 }
 
 void Service::check_self(base::Instant now) {
@@ -354,6 +364,7 @@ void Service::on_timer(base::Instant now) {
   circuits_.tick(now);
   (void)shared_.grant.expire(now);
   save_spend(now);
+  keep_flights();
   // What this alone has, nobody can take hold of again.
   std::erase_if(pacer_tables_, [](const auto& table) { return table.use_count() == 1; });
   check_self(now);

@@ -14,6 +14,7 @@
 #include "app/bidder/bidder_config.h"
 #include "app/bidder/catalog_loader.h"
 #include "app/bidder/deployment.h"
+#include "app/bidder/flight_tables.h"
 #include "app/bidder/redis_stores.h"
 #include "app/bidder/self_check.h"
 #include "app/bidder/spend_file.h"
@@ -84,6 +85,7 @@ class Service final : private net::Timer {
   [[nodiscard]] std::string metrics();
   void on_timer(base::Instant now) override;
   void on_signal(int number);
+  void keep_flights();
   void check_self(base::Instant now);
   void begin_stop();
   void go_on_stopping(base::Instant now);
@@ -109,6 +111,7 @@ class Service final : private net::Timer {
   std::unique_ptr<const adapters::GeoFile> geo_;
   std::shared_ptr<const bidder::NoticeSigner> signer_;
   std::shared_ptr<const LoadedCatalog> catalog_;
+  FlightTables flights_;  ///< Of it.
   std::shared_ptr<const bidder::ModelSet> models_;
   bidder::ModelReload model_reload_;
   std::shared_ptr<const Deployment> deployment_;

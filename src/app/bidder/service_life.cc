@@ -123,9 +123,7 @@ std::string Service::open_spend() {
   spend_ = std::make_unique<SpendFile>(config_->spend.file);
   auto before = spend_->read();
   if (!before) {
-    return fmt::format(
-        "spend.file: {}; without it everything counts as unspent: move it away for that",
-        before.error());
+    return fmt::format("spend.file: {}", before.error());
   }
   spent_before_ = std::move(*before);
   return {};

@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -95,7 +96,12 @@ base::Result<std::vector<bidder::Spent>, std::string> read_spend_text(std::strin
   }
 }
 
-SpendFile::SpendFile(std::string path) : path_(std::move(path)), thread_([this] { run(); }) {}
+// The file itself cannot bear the lock: each writing puts another in its place.
+SpendFile::SpendFile(std::string path)
+    : path_(std::move(path)),
+      lock_(::open((path_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
+      is_anothers_(lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK),
+      thread_([this] { run(); }) {}
 
 SpendFile::~SpendFile() {
   {
@@ -104,19 +110,28 @@ SpendFile::~SpendFile() {
   }
   wake_.notify_one();
   thread_.join();
+  if (lock_ >= 0) {
+    ::close(lock_);
+  }
 }
 
 base::Result<std::vector<bidder::Spent>, std::string> SpendFile::read() const {
+  if (is_anothers_) {
+    return std::unexpected(
+        fmt::format("{}: is another process's, which still runs: each needs its own", path_));
+  }
   if (::access(path_.c_str(), F_OK) != 0 && errno == ENOENT) {
     return std::vector<bidder::Spent>();
   }
+  constexpr const char* kWayOut =
+      "; without it everything counts as unspent: move it away for that";
   const auto text = read_whole_file(path_, kMostBytes);
   if (!text) {
-    return std::unexpected(text.error());
+    return std::unexpected(text.error() + kWayOut);
   }
   auto spent = read_spend_text(*text);
   if (!spent) {
-    return std::unexpected(fmt::format("{}: {}", path_, spent.error()));
+    return std::unexpected(fmt::format("{}: {}{}", path_, spent.error(), kWayOut));
   }
   return spent;
 }

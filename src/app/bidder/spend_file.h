@@ -50,6 +50,8 @@ class SpendFile {
   [[nodiscard]] bool put_in_place(std::string_view text) const;
 
   std::string path_;
+  int lock_ = -1;             ///< Of PATH.lock; -1 where none can be made, as nothing can be then.
+  bool is_anothers_ = false;  ///< Another process, or object, has the lock.
   base::Counter written_, failures_;
 
   std::mutex mutex_;

@@ -54,6 +54,7 @@ class SpendFileTest : public ::testing::Test {
   ~SpendFileTest() override {
     std::filesystem::remove(path_);
     std::filesystem::remove(path_ + ".new");
+    std::filesystem::remove(path_ + ".lock");
   }
 
   std::string path_;
@@ -77,7 +78,23 @@ TEST_F(SpendFileTest, AFileThatIsNoneOfOursIsNamed) {
   const SpendFile file(path_);
   const auto read = file.read();
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error(), path_ + ": does not begin with spillway-spent-1");
+  EXPECT_EQ(read.error(),
+            path_ +
+                ": does not begin with spillway-spent-1; without it everything counts as "
+                "unspent: move it away for that");
+}
+
+TEST_F(SpendFileTest, OneProcessAtATimeHasIt) {
+  std::ofstream(path_) << spend_text(some());
+  {
+    const SpendFile first(path_);
+    EXPECT_TRUE(first.read());
+    const SpendFile second(path_);
+    const auto read = second.read();
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error(), path_ + ": is another process's, which still runs: each needs its own");
+  }
+  EXPECT_TRUE(SpendFile(path_).read());
 }
 
 TEST_F(SpendFileTest, WhatCannotBeWrittenIsCountedAndLeavesTheOldOne) {

@@ -184,6 +184,7 @@ bidder::World Worker::world_of(const Deployment& deployment) {
   return {.settings = &config.pipeline,
           .exchanges = config.exchanges,
           .catalog = &deployment.catalog->catalog,
+          .in_flight = {deployment.flights[0].get(), deployment.flights[1].get()},
           .terms = deployment.catalog->terms,
           .models = deployment.models.get(),
           .rates = &config.rates,

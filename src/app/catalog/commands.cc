@@ -54,10 +54,10 @@ adapters::StoreResult<void> write(const Options& options, const bidder::CatalogR
 int read(const Options& options, bidder::CatalogRows& rows, Report& report) {
   const Place place(options.from, options.store);
   rows = place.read(report.unreadable);
-  report.place = place.text();
+  report.place = place.name();
   report.rows = &rows;
   if (report.unreadable.count() > 0) {
-    return place.is_database() ? kUnreadable : kProblems;
+    return report.unreadable.is_unreadable() ? kUnreadable : kProblems;
   }
   report.problems = bidder::check_rows(rows, adapters::time_zones_of(rows, options.now_s));
   return report.problems.empty() ? kFine : kProblems;
@@ -78,13 +78,13 @@ int import_catalog(const Options& options) {
   Report report;
   if (const int status = read(options, rows, report); status != kFine) {
     say(options, report);
-    fmt::print(stderr, "nothing was written to {}\n", options.to);
+    fmt::print(stderr, "nothing was written to {}\n", Place(options.to).name());
     return status;
   }
   if (auto written = write(options, rows); !written) {
     return fail(options, written.error());
   }
-  report.place = options.to;
+  report.place = Place(options.to).name();
   say(options, report);
   return kFine;
 }
@@ -100,7 +100,7 @@ int export_catalog(const Options& options) {
   if (auto written = write(options, rows); !written) {
     return fail(options, written.error());
   }
-  report.place = options.to;
+  report.place = Place(options.to).name();
   say(options, report);
   return kFine;
 }
@@ -133,7 +133,7 @@ int generate_catalog(const Options& options, const GenerateOptions& what) {
     return fail(options, written.error());
   }
   Report report;
-  report.place = options.to;
+  report.place = Place(options.to).name();
   report.rows = &rows;
   say(options, report);
   return kFine;

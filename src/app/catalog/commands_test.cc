@@ -126,8 +126,38 @@ TEST(CatalogProgram, WrongUsageAndMissingPlacesHaveTheirStatus) {
   EXPECT_EQ(run_catalog("generate w2 --today 2027-02-30 --to x.json").status, 2);
   EXPECT_EQ(run_catalog("--help").status, 0);
   EXPECT_EQ(run_catalog("check sqlite:/no/such/folder/c.db").status, 3);
+  EXPECT_EQ(run_catalog("check /no/such.json").status, 3);
+  EXPECT_EQ(run_catalog("check /no/such/folder").status, 3);
   EXPECT_EQ(run_catalog("migrate mysql://x").status, 3);
   EXPECT_EQ(run_catalog("users w1 --count 1 --to /no/such/folder/users").status, 3);
+}
+
+TEST(CatalogProgram, WhatAFileHoldsDoesNotCommandTheTerminal) {
+  const Folder folder;
+  auto rows = awkward_rows();
+  rows.advertisers[0].time_zone = "\x1b]0;x\x07" + std::string(10'000, 'z');
+  folder.write("in.json", write_json(rows));
+  const auto checked = run_catalog("check " + folder.file("in.json"));
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_NE(checked.out.find("(\\x1b]0;x\\x07zzz"), std::string::npos) << checked.out;
+  EXPECT_LT(checked.out.size(), 1'000U);
+}
+
+TEST(CatalogProgram, ShowsNoPasswordOfADatabase) {
+  const Folder folder;
+  folder.write("in.json", "{");
+  for (const std::string address :
+       {"postgres://bob:tell-nobody@127.0.0.1:1/x", "postgres://127.0.0.1:1/x?password=tell-nobody",
+        "postgres://bob:tell-nobody@[::1"}) {
+    for (const std::string& args :
+         {"check '" + address + "'", "check --json '" + address + "'",
+          "generate w1 --campaigns 8 --to '" + address + "'",
+          "import --from " + folder.file("in.json") + " --to '" + address + "'"}) {
+      const auto ended = run_catalog(args);
+      EXPECT_NE(ended.status, 0) << args;
+      EXPECT_EQ(ended.out.find("tell-nobody"), std::string::npos) << args << ": " << ended.out;
+    }
+  }
 }
 
 TEST(CatalogProgram, AnEmptyDatabaseIsMadeAndMadeOnce) {

@@ -126,13 +126,14 @@ bidder::CatalogRows read_csv_folder(const std::string& folder, FileProblems& pro
     ++found;
     const auto text = read_text(path);
     if (!text) {
-      problems.add(text.error());
+      problems.add_unreadable(text.error());
       return;
     }
     CsvTable<Row>(path, problems).read(*text, assembly);
   });
   if (found == 0) {
-    problems.add(folder + ": none of a catalog's files is in it (advertiser.csv, campaign.csv, …)");
+    problems.add_unreadable(
+        folder + ": none of a catalog's files is in it (advertiser.csv, campaign.csv, …)");
   }
   return assembly.take();
 }

@@ -26,6 +26,14 @@ Place::Place(std::string text, adapters::StoreSettings settings)
   }
 }
 
+std::string Place::name() const {
+  if (kind_ != Kind::kDatabase) {
+    return text_;
+  }
+  const auto store = adapters::open_catalog(text_, settings_);
+  return store ? (*store)->name() : text_.substr(0, text_.find(':') + 1) + "…";
+}
+
 bidder::CatalogRows Place::read(FileProblems& problems) const {
   if (kind_ == Kind::kFolder) {
     return read_csv_folder(text_, problems);
@@ -33,19 +41,19 @@ bidder::CatalogRows Place::read(FileProblems& problems) const {
   if (kind_ == Kind::kJson) {
     auto file = read_text(text_);
     if (!file) {
-      problems.add(std::move(file.error()));
+      problems.add_unreadable(std::move(file.error()));
       return {};
     }
     return read_json(text_, *file, problems);
   }
   auto store = adapters::open_catalog(text_, settings_);
   if (!store) {
-    problems.add(std::move(store.error()));
+    problems.add_unreadable(std::move(store.error()));
     return {};
   }
   auto reading = (*store)->load();
   if (!reading) {
-    problems.add(std::move(reading.error()));
+    problems.add_unreadable(std::move(reading.error()));
     return {};
   }
   return std::move(reading->rows);

@@ -16,9 +16,8 @@ class Place {
  public:
   explicit Place(std::string text, adapters::StoreSettings settings = {});
 
-  [[nodiscard]] const std::string& text() const { return text_; }
-
-  [[nodiscard]] bool is_database() const { return kind_ == Kind::kDatabase; }
+  /// To be shown: a database's without user and password.
+  [[nodiscard]] std::string name() const;
 
   /// All rows. What stands in the way is added to `problems`.
   [[nodiscard]] bidder::CatalogRows read(FileProblems& problems) const;

@@ -20,12 +20,21 @@ class FileProblems {
     }
   }
 
+  /// That nothing can be read there at all.
+  void add_unreadable(std::string problem) {
+    is_unreadable_ = true;
+    add(std::move(problem));
+  }
+
+  [[nodiscard]] bool is_unreadable() const { return is_unreadable_; }
+
   [[nodiscard]] size_t count() const { return count_; }
 
   [[nodiscard]] const std::vector<std::string>& kept() const { return kept_; }
 
  private:
   size_t count_ = 0;
+  bool is_unreadable_ = false;
   std::vector<std::string> kept_;
 };
 

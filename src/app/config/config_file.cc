@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/result.h"
@@ -78,6 +79,16 @@ base::Result<std::string, std::string> read_whole_file(const std::string& path,
     return problem("read");
   }
   return text;
+}
+
+bool ends_within_a_line(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat about{};
+  if (file.fd < 0 || ::fstat(file.fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+    return false;
+  }
+  char last = '\n';
+  return about.st_size > 0 && ::pread(file.fd, &last, 1, about.st_size - 1) == 1 && last != '\n';
 }
 
 base::Result<std::string, std::string> read_config_file(const std::string& path) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/result.h"
@@ -12,5 +13,9 @@ namespace spillway::app {
 /// Any file's bytes, at most `limit_bytes`.
 [[nodiscard]] base::Result<std::string, std::string> read_whole_file(const std::string& path,
                                                                      size_t limit_bytes);
+
+/// Whether a file's last line has no end, as after a full disk or a kill: what is appended would be
+/// glued to it. False for what is no regular file, is empty or cannot be read.
+[[nodiscard]] bool ends_within_a_line(const std::string& path);
 
 }  // namespace spillway::app

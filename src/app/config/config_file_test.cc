@@ -36,6 +36,19 @@ TEST_F(ConfigFileTest, SaysWhatCannotBeOpenedOrRead) {
   EXPECT_EQ(read_config_file(folder).error(), folder + ": cannot be read: Is a directory");
 }
 
+TEST_F(ConfigFileTest, TellsAFileThatEndsWithinALine) {
+  const std::string path = folder + "/a";
+  EXPECT_FALSE(ends_within_a_line(path));
+  std::ofstream(path) << "";
+  EXPECT_FALSE(ends_within_a_line(path));
+  std::ofstream(path) << "a\n";
+  EXPECT_FALSE(ends_within_a_line(path));
+  std::ofstream(path) << "a\nb";
+  EXPECT_TRUE(ends_within_a_line(path));
+  EXPECT_FALSE(ends_within_a_line(folder));
+  EXPECT_FALSE(ends_within_a_line("/dev/zero"));
+}
+
 TEST_F(ConfigFileTest, APipeIsReadToItsEndAndOneWithoutAWriterHoldsNobody) {
   const std::string path = folder + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

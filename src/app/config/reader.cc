@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 
 #include "app/config/nearest_name.h"
@@ -18,6 +19,9 @@
 namespace spillway::app {
 
 std::string to_string(const ConfigProblem& problem, std::string_view file) {
+  if (problem.key.empty() && problem.line == 0 && problem.what.starts_with(file)) {
+    return problem.what;  // A file that cannot be read names itself.
+  }
   const std::string place =
       problem.line > 0 ? fmt::format("{}:{}", file, problem.line) : std::string(file);
   if (problem.key.empty()) {
@@ -55,6 +59,9 @@ ConfigReader::ConfigReader(std::string_view text, std::vector<ConfigProblem>& pr
       return;
     }
     body_->take_mapping(documents[0]);
+  } catch (const YAML::DeepRecursion& error) {
+    // Its own words are "bad file".
+    problems.push_back({.key = "", .line = error.mark.line + 1, .what = "is nested too deeply"});
   } catch (const YAML::Exception& error) {
     problems.push_back({.key = "",
                         .line = error.mark.is_null() ? 0 : error.mark.line + 1,

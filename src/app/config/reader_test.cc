@@ -126,6 +126,12 @@ TEST(ConfigReader, ReportsASyntaxErrorAndIsEmpty) {
   EXPECT_FALSE(reader.has("a"));
 }
 
+TEST(ConfigReader, SaysThatAFileIsNestedTooDeeply) {
+  std::vector<ConfigProblem> problems;
+  const ConfigReader reader("a: " + std::string(1000, '['), problems);
+  EXPECT_EQ(all(problems), "f:1: is nested too deeply\n");
+}
+
 TEST(ConfigReader, TreatsASectionNotTakenAsUnknown) {
   std::vector<ConfigProblem> problems;
   ConfigReader reader("a: { b: 1 }\n", problems);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -40,16 +41,8 @@ void read_count(ConfigReader& reader, std::string_view key, Count& out, uint32_t
 
 void read_listen(ConfigReader& reader, std::string& out, bool loopback_only) {
   reader.read("listen", out);
-  const auto address = parse_listen(out);
-  if (!address) {
-    reader.problem(
-        "listen",
-        fmt::format("must be an address and a port, such as 127.0.0.1:8080 or [::1]:0; is \"{}\"",
-                    out));
-  } else if (loopback_only && !address->loopback) {
-    reader.problem("listen",
-                   "must be a loopback address, or allow_remote: true beside it: whoever reaches "
-                   "it can open circuits");
+  if (auto problem = listen_problem(out, loopback_only); !problem.empty()) {
+    reader.problem("listen", std::move(problem));
   }
 }
 
@@ -123,6 +116,19 @@ bool same_limits(const net::ServerLimits& a, const net::ServerLimits& b) {
 }
 
 }  // namespace
+
+std::string listen_problem(const std::string& address, bool loopback_only) {
+  const auto parsed = parse_listen(address);
+  if (!parsed) {
+    return fmt::format(
+        "must be an address and a port, such as 127.0.0.1:8080 or [::1]:0; is \"{}\"", address);
+  }
+  if (loopback_only && !parsed->loopback) {
+    return "must be a loopback address, or allow_remote: true beside it: whoever reaches it can "
+           "open circuits";
+  }
+  return {};
+}
 
 void read_server(ConfigReader& reader, ServerConfig& out) {
   read_listen(reader, out.listen, false);

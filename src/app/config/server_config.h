@@ -53,6 +53,10 @@ struct ServerConfig {
 /// finishes `reader`.
 void read_server(ConfigReader& reader, ServerConfig& out);
 
+/// What is wrong with an address to listen on, as a sentence; empty: nothing. `loopback_only`: an
+/// address that others can reach is refused.
+[[nodiscard]] std::string listen_problem(const std::string& address, bool loopback_only);
+
 /// The section `admin`. `section`: the name of the callers'.
 void read_admin(ConfigReader reader, std::string_view section, ServerConfig& out);
 

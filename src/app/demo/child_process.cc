@@ -95,7 +95,7 @@ void ChildProcess::read_pipe(Output output) {
   Pipe& pipe = pipes_[static_cast<size_t>(output)];
   std::array<char, 16 * 1024> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (pipe.fd >= 0) {
-    const ssize_t got = ::read(pipe.fd, bytes.data(), bytes.size());
+    const ssize_t got = TEMP_FAILURE_RETRY(::read(pipe.fd, bytes.data(), bytes.size()));
     if (got < 0) {
       return;
     }

@@ -44,7 +44,7 @@ std::optional<std::string> http_call(uint16_t port, std::string_view method,
   const std::string request = fmt::format(
       "{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
       method, target, body.size(), body);
-  if (::send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) !=
+  if (TEMP_FAILURE_RETRY(::send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL)) !=
       static_cast<ssize_t>(request.size())) {
     return std::nullopt;
   }
@@ -54,7 +54,7 @@ std::optional<std::string> http_call(uint16_t port, std::string_view method,
   std::array<char, 16 * 1024> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   auto progress = net::HttpParser::Progress::kMore;
   while (progress == net::HttpParser::Progress::kMore) {
-    const ssize_t got = ::recv(socket.fd(), bytes.data(), bytes.size(), 0);
+    const ssize_t got = TEMP_FAILURE_RETRY(::recv(socket.fd(), bytes.data(), bytes.size(), 0));
     if (got < 0) {
       return std::nullopt;
     }

@@ -135,14 +135,14 @@ class RawClient {
     const std::string bytes =
         "POST /bid HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
         "\r\n\r\n" + std::string(body);
-    ASSERT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+    ASSERT_EQ(TEMP_FAILURE_RETRY(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL)),
               static_cast<ssize_t>(bytes.size()));
   }
 
   /// What one read gives; `error()` says why when it is "".
   std::string read() {
     std::string bytes(64 * 1024, '\0');
-    const ssize_t got = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    const ssize_t got = TEMP_FAILURE_RETRY(::recv(fd_, bytes.data(), bytes.size(), 0));
     error_ = got < 0 ? errno : 0;
     bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
     return bytes;

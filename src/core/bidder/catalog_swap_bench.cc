@@ -11,6 +11,7 @@
 
 #include "bidder/catalog.h"
 #include "bidder/generate/catalogs.h"
+#include "bidder/in_flight.h"
 #include "bidder/model.h"
 #include "bidder/pacing/pacer.h"
 #include "bidder/pipeline.h"
@@ -31,6 +32,8 @@ class Swaps {
       : rows_(generate::honest_catalog({.seed = 42, .campaigns = 100'000, .today_s = kNowS})),
         market_(rows_, zones()),
         other_(rows_, zones(), 2) {
+    find_in_flight(market_.catalog, kNowS, flights_);
+    find_in_flight(other_, kNowS, other_flights_);
     for (const auto& campaign : market_.catalog.campaigns()) {
       paced_.push_back({.campaign = campaign.id, .pacing = campaign.pacing});
     }
@@ -49,9 +52,11 @@ class Swaps {
 
   Pacer& pacer() { return market_.pacer; }
 
-  void ask() {
+  /// With who is in flight made ahead, as the program does, or found out by the worker.
+  void ask(bool prepared = true) {
     World world = market_.world();
     world.catalog = on_other_ ? &other_ : &market_.catalog;
+    world.in_flight[0] = !prepared ? nullptr : on_other_ ? &other_flights_ : &flights_;
     pipeline_.begin(world, {.now = market_.now,
                             .time_zero = market_.now,
                             .unix_s = kNowS,
@@ -80,6 +85,7 @@ class Swaps {
   CatalogRows rows_;
   Market market_;
   Catalog other_;
+  InFlight flights_, other_flights_;
   std::vector<PacedCampaign> paced_;
   bool on_other_ = false;
   openrtb::Padded text_{testing::request(2)};
@@ -111,14 +117,27 @@ void the_first_after_a_new_catalog(benchmark::State& state) {
 
 BENCHMARK(the_first_after_a_new_catalog)->Unit(benchmark::kMicrosecond)->Iterations(50);
 
-// What it was before: all at once on the worker.
+// What it was before: who is in flight found out by the worker.
+void the_same_with_its_flights_found_by_the_worker(benchmark::State& state) {
+  Swaps& swaps = Swaps::shared();
+  for (auto _ : state) {
+    swaps.use_the_other();
+    swaps.ask(false);
+  }
+}
+
+BENCHMARK(the_same_with_its_flights_found_by_the_worker)
+    ->Unit(benchmark::kMicrosecond)
+    ->Iterations(50);
+
+// And before that: its pacing, too.
 void the_same_with_its_pacing_made_by_the_worker(benchmark::State& state) {
   Swaps& swaps = Swaps::shared();
   for (auto _ : state) {
     swaps.use_the_other();
     swaps.pacer().take(swaps.table());
     (void)swaps.pacer().carry_over(SIZE_MAX);
-    swaps.ask();
+    swaps.ask(false);
   }
 }
 

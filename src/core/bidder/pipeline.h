@@ -21,6 +21,7 @@
 #include "bidder/caps/window.h"
 #include "bidder/catalog.h"
 #include "bidder/facts.h"
+#include "bidder/in_flight.h"
 #include "bidder/notice.h"
 #include "bidder/pacing/grant.h"
 #include "bidder/pacing/pacer.h"
@@ -86,7 +87,8 @@ struct World {
   const PipelineSettings* settings = nullptr;
   std::span<const ExchangeTerms> exchanges;
   const Catalog* catalog = nullptr;
-  std::span<const CampaignTerms> terms;  ///< By Catalog::campaigns().
+  std::array<const InFlight*, 2> in_flight{};  ///< Of it: now's and the next; null: none made.
+  std::span<const CampaignTerms> terms;        ///< By Catalog::campaigns().
   const ModelSet* models = nullptr;
   const base::Rates* rates = nullptr;
   const NoticeSigner* signer = nullptr;  ///< Null: bids name no notice addresses.

@@ -34,7 +34,7 @@ void Pipeline::retrieve() {
   next_ = Step::kScore;
   round_begin_ = contenders_.size();
   auto& retrieval = world_.scratch->retrieval;
-  retrieval.begin(*world_.catalog, facts_, start_.unix_s, exchange().seat);
+  retrieval.begin(*world_.catalog, facts_, start_.unix_s, exchange().seat, world_.in_flight);
   for (uint32_t imp = 0; imp < slots_.size(); ++imp) {
     if (!slots_[imp].filled && !slots_[imp].exhausted) {
       retrieve_imp(imp);

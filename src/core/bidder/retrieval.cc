@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,11 +17,11 @@
 #include "bidder/catalog.h"
 #include "bidder/creative_fit.h"
 #include "bidder/facts.h"
+#include "bidder/in_flight.h"
 #include "bidder/model.h"
 #include "bidder/retrieval_plan.h"
 #include "bidder/size_text.h"
 #include "bidder/targeting_index.h"
-#include "bidder/time_zone.h"
 
 namespace spillway::bidder {
 
@@ -31,18 +30,10 @@ namespace {
 /// More creatives of one line item than this never come to turn.
 constexpr size_t kChoice = 64;
 
-/// When the local hour of a zone ends.
-int64_t hour_end_s(const TimeZone& zone, int64_t unix_s) {
-  constexpr int64_t kHourS = 3600;
-  const int64_t local_s = unix_s + zone.offset_s(unix_s);
-  const int64_t into_s = ((local_s % kHourS) + kHourS) % kHourS;
-  return std::min(unix_s + kHourS - into_s, zone.next_change_s(unix_s));
-}
-
 }  // namespace
 
 void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t now_unix_s,
-                      std::string_view seat) {
+                      std::string_view seat, std::span<const InFlight* const> prepared) {
   const bool same = catalog_ == &catalog && version_ == catalog.version();
   catalog_ = &catalog;
   version_ = catalog.version();
@@ -51,7 +42,7 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   id_hash_ = base::hash64(facts.id);
   imp_ = nullptr;
   if (!same) {
-    active_.resize(catalog.index().words());
+    own_in_flight_.until_s = own_in_flight_.from_s;
     request_bits_.resize(catalog.index().words());
     block_bits_.resize(TargetingIndex::kBlockWords);
     fits_.resize(kChoice);
@@ -60,9 +51,7 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
     verdicts_.resize(catalog.advertisers().size());
     request_number_ = 0;
   }
-  if (!same || now_unix_s < active_from_s_ || now_unix_s >= active_until_s_) {
-    refresh_active(now_unix_s);
-  }
+  active_ = in_flight_at(now_unix_s, prepared).bits;
   if (++request_number_ == 0) {
     std::ranges::fill(blocked_, 0);
     std::ranges::fill(allowed_, 0);
@@ -75,31 +64,18 @@ void Retrieval::begin(const Catalog& catalog, const RequestFacts& facts, int64_t
   request_blocks_ = 0;
 }
 
-void Retrieval::refresh_active(int64_t now_unix_s) {
-  active_from_s_ = now_unix_s;
-  int64_t until_s = std::numeric_limits<int64_t>::max();
-  zone_hours_.clear();
-  for (const TimeZone& zone : catalog_->zones()) {
-    zone_hours_.push_back(zone.hour_of_week(now_unix_s));
-    until_s = std::min(until_s, hour_end_s(zone, now_unix_s));
-  }
-  std::ranges::fill(active_, 0);
-  const std::span<const Item> items = catalog_->items();
-  for (size_t i = 0; i < items.size(); ++i) {
-    const Item& item = items[i];
-    if (now_unix_s < item.start_s) {
-      until_s = std::min(until_s, item.start_s);
-      continue;
-    }
-    if (now_unix_s >= item.end_s) {
-      continue;
-    }
-    until_s = std::min(until_s, item.end_s);
-    if (item.hours == Item::kAlways || catalog_->hours(item.hours)[zone_hours_[item.zone]]) {
-      active_[i / 64] |= uint64_t{1} << (i % 64);
+// A table that somebody made for this time, or one's own.
+const InFlight& Retrieval::in_flight_at(int64_t now_unix_s,
+                                        std::span<const InFlight* const> prepared) {
+  for (const InFlight* const table : prepared) {
+    if (table != nullptr && table->covers(version_, now_unix_s)) {
+      return *table;
     }
   }
-  active_until_s_ = until_s;
+  if (!own_in_flight_.covers(version_, now_unix_s)) {
+    find_in_flight(*catalog_, now_unix_s, own_in_flight_);
+  }
+  return own_in_flight_;
 }
 
 void Retrieval::begin_imp(size_t imp) {
@@ -185,7 +161,7 @@ bool Retrieval::load_block() {
   const size_t count = std::min(TargetingIndex::kBlockWords, words - first);
   const std::span<uint64_t> of_request = std::span(request_bits_).subspan(first, count);
   if (block_ == request_blocks_) {
-    std::ranges::copy(std::span(active_).subspan(first, count), of_request.begin());
+    std::ranges::copy(active_.subspan(first, count), of_request.begin());
     request_plan_.apply(block_, of_request);
     ++request_blocks_;
   }
@@ -362,7 +338,7 @@ Explanation Retrieval::explain(size_t imp) {
   for (size_t first = 0; first < index.words(); first += TargetingIndex::kBlockWords) {
     const size_t count = std::min(TargetingIndex::kBlockWords, index.words() - first);
     const size_t block = first / TargetingIndex::kBlockWords;
-    const auto active = std::span(active_).subspan(first, count);
+    const auto active = active_.subspan(first, count);
     bits.assign(active.begin(), active.end());
     for (RetrievalPlan* plan : {&request_plan, &imp_plan_, &offer_plan_}) {
       plan->count(block, bits, out.drops);

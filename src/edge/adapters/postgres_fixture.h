@@ -174,8 +174,9 @@ class PostgresServer {
       pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
       std::array<char, 4096> bytes{};
       const bool readable =
-          ::poll(&entry, 1, static_cast<int>(std::max<int64_t>(0, left.count()))) > 0;
-      const auto size = readable ? ::read(fd, bytes.data(), bytes.size()) : 0;
+          TEMP_FAILURE_RETRY(
+              ::poll(&entry, 1, static_cast<int>(std::max<int64_t>(0, left.count())))) > 0;
+      const auto size = readable ? TEMP_FAILURE_RETRY(::read(fd, bytes.data(), bytes.size())) : 0;
       if (size <= 0) {
         break;
       }

@@ -55,7 +55,8 @@ class DelayingProxy {
 
   static std::string read(const net::testing::RawSocket& from, bool& over) {
     std::array<char, 65536> bytes{};
-    const auto got = ::recv(from.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const auto got =
+        TEMP_FAILURE_RETRY(::recv(from.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT));
     over = over || got == 0 || (got < 0 && errno != EAGAIN);
     return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))};
   }

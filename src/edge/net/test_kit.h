@@ -47,7 +47,8 @@ class RawSocket {
   /// False when the peer has gone.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const auto sent = ::send(fd_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const auto sent =
+          TEMP_FAILURE_RETRY(::send(fd_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
       if (sent <= 0) {
         return false;
       }
@@ -69,12 +70,12 @@ class RawSocket {
   /// Some more bytes into received(); false at the end, on a reset, or when patience ends.
   bool receive() {
     pollfd wait{.fd = fd_.fd(), .events = POLLIN, .revents = 0};
-    if (::poll(&wait, 1, kPatienceMs) != 1) {
+    if (TEMP_FAILURE_RETRY(::poll(&wait, 1, kPatienceMs)) != 1) {
       timed_out_ = true;
       return false;
     }
     char bytes[65536];
-    const auto got = ::recv(fd_.fd(), bytes, sizeof bytes, 0);
+    const auto got = TEMP_FAILURE_RETRY(::recv(fd_.fd(), bytes, sizeof bytes, 0));
     if (got <= 0) {
       return false;
     }
@@ -143,12 +144,12 @@ class RawListener {
   /// Whether a caller is queued now.
   [[nodiscard]] bool has_caller() const {
     pollfd now{.fd = fd_.fd(), .events = POLLIN, .revents = 0};
-    return ::poll(&now, 1, 0) == 1;
+    return TEMP_FAILURE_RETRY(::poll(&now, 1, 0)) == 1;
   }
 
   RawSocket accept() {
     pollfd wait{.fd = fd_.fd(), .events = POLLIN, .revents = 0};
-    if (::poll(&wait, 1, kPatienceMs) != 1) {
+    if (TEMP_FAILURE_RETRY(::poll(&wait, 1, kPatienceMs)) != 1) {
       return RawSocket(UniqueFd());
     }
     return RawSocket(UniqueFd(::accept4(fd_.fd(), nullptr, nullptr, SOCK_CLOEXEC)));

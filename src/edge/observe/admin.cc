@@ -34,10 +34,19 @@ net::Response sentence(uint16_t status, std::string body) {
   return answer(status, kText, std::move(body));
 }
 
-net::Response not_found(std::string_view path) {
-  return sentence(404, fmt::format("{}: no such page; there are /metrics /healthz /readyz "
-                                   "/load /admin/circuits /admin/reload",
-                                   path.substr(0, 200)));
+/// Names what is there, and nothing that is not.
+net::Response not_found(const AdminHooks& hooks, std::string_view path) {
+  std::string pages = "/healthz";
+  const auto add = [&pages](bool is_there, std::string_view page) {
+    pages += is_there ? fmt::format(" {}", page) : "";
+  };
+  add(bool(hooks.metrics), "/metrics");
+  add(bool(hooks.ready), "/readyz");
+  add(bool(hooks.load), "/load");
+  add(hooks.circuits || hooks.set_mode, "/admin/circuits");
+  add(bool(hooks.reload), "/admin/reload");
+  add(!hooks.other_pages.empty(), hooks.other_pages);
+  return sentence(404, fmt::format("{}: no such page; there are {}", path.substr(0, 200), pages));
 }
 
 net::Response not_allowed(std::string_view allow) {
@@ -131,7 +140,7 @@ net::Response routed(const AdminHooks& hooks, const net::Request& request) {
   const bool page = path == "/healthz" || (path == "/metrics" && hooks.metrics) ||
                     (path == "/readyz" && hooks.ready) || (path == "/load" && hooks.load);
   if (!page) {
-    return not_found(path);
+    return not_found(hooks, path);
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return not_allowed("GET, HEAD");

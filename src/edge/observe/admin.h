@@ -35,6 +35,7 @@ struct AdminHooks {
       set_mode;
   /// POST /admin/reload: empty when done, else every problem, a line each.
   std::function<std::string()> reload;
+  std::string_view other_pages{};  ///< The caller's own, blanks between, as a 404 names them.
 };
 
 /// Answers one admin request: /metrics, /healthz, /readyz, /load, /admin/circuits, /admin/reload;

@@ -169,6 +169,7 @@ TEST(Admin, AMissingHookIsNoPage) {
   for (const char* path : {"/metrics", "/readyz", "/load", "/admin/circuits"}) {
     EXPECT_EQ(ask(none, "GET", path).status, 404) << path;
   }
+  EXPECT_EQ(ask(none, "GET", "/metrics").body, "/metrics: no such page; there are /healthz\n");
   EXPECT_EQ(ask(none, "POST", "/admin/reload").status, 404);
   EXPECT_EQ(ask(none, "POST", "/admin/circuits?key=a", kOrder).status, 404);
 }

@@ -53,10 +53,12 @@ class AdminServer {
     request.append(" ").append(target).append(" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n");
     request.append("Content-Length: ").append(std::to_string(body.size()));
     request.append("\r\n\r\n").append(body);
-    EXPECT_EQ(::send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+    EXPECT_EQ(TEMP_FAILURE_RETRY(::send(fd, request.data(), request.size(), 0)),
+              static_cast<ssize_t>(request.size()));
     std::string answer;
     std::array<char, 4096> part{};
-    for (ssize_t got = 0; (got = ::recv(fd, part.data(), part.size(), 0)) > 0;) {
+    for (ssize_t got = 0;
+         (got = TEMP_FAILURE_RETRY(::recv(fd, part.data(), part.size(), 0))) > 0;) {
       answer.append(part.data(), static_cast<size_t>(got));
     }
     ::close(fd);

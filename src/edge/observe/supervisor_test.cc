@@ -53,7 +53,7 @@ class Listening {
   /// The next datagram; empty when there is none.
   [[nodiscard]] std::string next() const {
     std::array<char, 512> bytes{};
-    const auto size = ::recv(socket_.fd(), bytes.data(), bytes.size(), 0);
+    const auto size = TEMP_FAILURE_RETRY(::recv(socket_.fd(), bytes.data(), bytes.size(), 0));
     return size <= 0 ? "" : std::string(bytes.data(), static_cast<size_t>(size));
   }
 
