@@ -212,6 +212,12 @@ base::Result<ModelFile, ModelError> read_model_file(std::string_view bytes) {
     reader.fail(ModelErrc::kUnknownKind, "format: must be \"" + std::string(kFormat) + "\"");
   }
   file.name = reader.text(*root, "name", "");
+  constexpr size_t kNameBytes = 64;
+  const auto prints = [](char c) { return c > ' ' && c <= '~'; };
+  if (file.name.size() > kNameBytes || !std::ranges::all_of(file.name, prints)) {
+    reader.fail(ModelErrc::kBadValue,
+                "name: must be at most 64 letters, digits and signs of ASCII");
+  }
   file.features = reader.texts(*root, "features", "");
   auto any = read_any(reader, *root, file.features.size());
   file.parity = read_parity(reader, *root, file.features.size());

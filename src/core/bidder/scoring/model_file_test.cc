@@ -188,6 +188,18 @@ TEST(ModelFile, AConstantNeedsNoVectors) {
       ModelErrc::kBadValue);
 }
 
+TEST(ModelFile, ANameIsShortAndPrints) {
+  for (const std::string& name : {std::string("a b"), std::string("a\\u001b[31m"),
+                                  std::string("a\\n"), std::string(65, 'a')}) {
+    const auto refused = refusal(
+        R"({"format":"spillway-model-1","kind":"constant","value":0.25,"name":")" + name + "\"}");
+    EXPECT_EQ(refused.code, ModelErrc::kBadValue) << name;
+    EXPECT_TRUE(refused.what.starts_with("name: ")) << refused.what;
+  }
+  EXPECT_TRUE(load_model(R"({"format":"spillway-model-1","kind":"constant","value":0.25,"name":")" +
+                         std::string(64, 'a') + "\"}"));
+}
+
 TEST(Model, AnswersThatAreNoProbabilityBecomeOne) {
   LinearModel linear{.link = Link::kIdentity, .bias = 0, .weights = {1}, .defaults = {0}};
   const Model model("m", linear);
