@@ -31,6 +31,18 @@ if(SPILLWAY_MARCH)
   # simdjson selects its AVX2 kernel at compile time only when PCLMUL is on too, which x86-64-v3 leaves out.
   target_compile_options(spillway_options INTERFACE -march=${SPILLWAY_MARCH} -mpclmul)
 endif()
+# Two stages, built one after the other by `tools/build pgo`: programs that count what runs, and programs laid out by the
+# counts. Both name files from their build folder on, so that one finds what the other wrote.
+if(SPILLWAY_PROFILE STREQUAL "train")
+  set(profile_options -fprofile-generate=${SPILLWAY_PROFILE_DIR} -fprofile-update=atomic)
+elseif(SPILLWAY_PROFILE STREQUAL "use")
+  set(profile_options -fprofile-use=${SPILLWAY_PROFILE_DIR} -fprofile-correction -Wno-missing-profile)
+endif()
+if(profile_options)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "")
+  target_compile_options(spillway_options INTERFACE ${profile_options} -fprofile-prefix-path=${CMAKE_BINARY_DIR})
+  target_link_options(spillway_options INTERFACE ${profile_options})
+endif()
 if(SPILLWAY_SANITIZE)
   target_compile_options(spillway_options INTERFACE -fsanitize=${SPILLWAY_SANITIZE} -fno-sanitize-recover=all -O1 -g1)
   target_link_options(spillway_options INTERFACE -fsanitize=${SPILLWAY_SANITIZE})

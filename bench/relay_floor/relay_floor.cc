@@ -12,7 +12,7 @@
 #include <fstream>
 #include <ios>
 #include <map>
-#include <optional>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -28,6 +28,7 @@
 #include "relay_floor/client.h"
 #include "relay_floor/farm.h"
 #include "relay_floor/process.h"
+#include "relay_floor/report.h"
 #include "relay_floor/wire.h"
 
 namespace spillway::relay_floor {
@@ -36,6 +37,7 @@ namespace {
 struct Options {
   std::string exchange;
   std::string relay;
+  std::vector<std::string> beside;  ///< Other builds of the exchange, measured in the same rounds.
   std::vector<size_t> fanouts = {1, 5, 20};
   size_t auctions = 1000;  ///< Of one run.
   double rate_per_s = 400;
@@ -47,36 +49,6 @@ struct Options {
   bool syscalls = false;
   bool gate = false;
 };
-
-/// Highest ratio allowed, by fan-out.
-std::optional<double> bar_of(size_t fanout) {
-  return fanout == 5 ? std::optional(1.5) : fanout == 20 ? std::optional(1.35) : std::nullopt;
-}
-
-/// Measured of one server, over all its runs.
-struct Side {
-  std::vector<double> cpu_us;  ///< Of an auction, one a round.
-  double asks = 0;             ///< Of an auction, the last round's, like what follows.
-  double ask_bytes = 0;
-  double answer_bytes = 0;
-  double instructions = 0;                 ///< Of an auction in user mode; 0 when not measured.
-  std::map<std::string, double> syscalls;  ///< Of an auction, by name; empty when not measured.
-};
-
-struct Row {
-  size_t fanout = 0;
-  Side relay;
-  Side exchange;
-  std::vector<double> ratios;
-};
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.empty()           ? 0
-         : values.size() % 2 == 1 ? values[half]
-                                  : (values[half - 1] + values[half]) / 2;
-}
 
 /// Files of one run of the bench, gone with it.
 class Scratch {
@@ -122,8 +94,8 @@ std::string exchange_config(const Farm& farm) {
 class Bench {
  public:
   Bench(const Options& options, size_t fanout) : options_(options), farm_(fanout), fanout_(fanout) {
-    exchange_command_ = {options.exchange, "--config",
-                         scratch_.write("exchange.yaml", exchange_config(farm_))};
+    config_ = scratch_.write("exchange.yaml", exchange_config(farm_));
+    exchange_command_ = {options.exchange, "--config", config_};
   }
 
   Row run() {
@@ -134,11 +106,15 @@ class Bench {
     Process relay(relay_command_, scratch_.path("relay.err"));
     static_cast<void>(
         checked(relay.port(), options_.auctions, options_.rate_per_s, options_.whole_ratio));
-    Row row{.fanout = fanout_, .relay = {}, .exchange = {}, .ratios = {}};
+    const auto others = started_others();
+    Row row{.fanout = fanout_, .relay = {}, .exchange = {}, .beside = {}};
+    row.beside.resize(others.size());
     for (size_t round = 0; round < options_.rounds; ++round) {
       measure(relay, row.relay);
       measure(exchange, row.exchange);
-      row.ratios.push_back(row.exchange.cpu_us.back() / row.relay.cpu_us.back());
+      for (size_t i = 0; i < others.size(); ++i) {
+        measure(*others[i], row.beside[i]);
+      }
     }
     exchange.stop();
     relay.stop();
@@ -204,6 +180,19 @@ class Bench {
     side.answer_bytes = per_auction(static_cast<double>(result.answer_bytes));
   }
 
+  /// The other builds, warm.
+  std::vector<std::unique_ptr<Process>> started_others() {
+    std::vector<std::unique_ptr<Process>> others;
+    for (const std::string& program : options_.beside) {
+      const std::vector<std::string> command = {program, "--config", config_};
+      others.push_back(std::make_unique<Process>(
+          command, scratch_.path(fmt::format("beside{}.err", others.size()))));
+      static_cast<void>(checked(others.back()->port(), options_.auctions, options_.rate_per_s,
+                                options_.whole_ratio));
+    }
+    return others;
+  }
+
   static constexpr size_t kFew = 100;
   static constexpr size_t kMany = 300;
 
@@ -259,66 +248,10 @@ class Bench {
   Farm farm_;
   size_t fanout_;
   Scratch scratch_;
+  std::string config_;
   std::vector<std::string> exchange_command_;
   std::vector<std::string> relay_command_;
 };
-
-bool held(const Row& row) { return median(row.ratios) <= bar_of(row.fanout).value_or(1e9); }
-
-/// System calls of an auction; what is not in every twentieth goes unsaid.
-std::string calls_text(const std::map<std::string, double>& calls) {
-  std::string text;
-  double sum = 0;
-  for (const auto& [name, count] : calls) {
-    sum += count;
-    text += count >= 0.05 ? fmt::format(", {} {:.2f}", name, count) : "";
-  }
-  return fmt::format("{:.2f} system calls an auction{}", sum, text);
-}
-
-void print_table(const std::vector<Row>& rows) {
-  fmt::print("{:>7} {:>12} {:>12} {:>7} {:>13} {:>6} {:>5}   bytes an auction to DSPs, to caller\n",
-             "fan-out", "relay", "exchange", "ratio", "of rounds", "bar", "held");
-  for (const Row& row : rows) {
-    const auto bar = bar_of(row.fanout);
-    fmt::print(
-        "{:>7} {:>9.1f} us {:>9.1f} us {:>7.2f} {:>13} {:>6} {:>5}   {:.0f}, {:.0f} / {:.0f}, "
-        "{:.0f}\n",
-        row.fanout, median(row.relay.cpu_us), median(row.exchange.cpu_us), median(row.ratios),
-        fmt::format("{:.2f} to {:.2f}", std::ranges::min(row.ratios), std::ranges::max(row.ratios)),
-        bar ? fmt::format("{:.2f}", *bar) : "-",
-        !bar        ? "-"
-        : held(row) ? "yes"
-                    : "NO",
-        row.relay.ask_bytes, row.relay.answer_bytes, row.exchange.ask_bytes,
-        row.exchange.answer_bytes);
-    if (row.exchange.instructions > 0) {
-      fmt::print("{:>7} {:>9.1f} k  {:>9.1f} k  user instructions an auction (callgrind)\n", "",
-                 row.relay.instructions / 1e3, row.exchange.instructions / 1e3);
-    }
-    if (!row.exchange.syscalls.empty()) {
-      fmt::print("{:>7} relay:    {}\n{:>7} exchange: {}\n", "", calls_text(row.relay.syscalls), "",
-                 calls_text(row.exchange.syscalls));
-    }
-  }
-}
-
-std::string json(const std::vector<Row>& rows) {
-  const auto side = [](const Side& of) {
-    return fmt::format(
-        R"({{"cpu_us":{:.2f},"asks":{:.3f},"ask_bytes":{:.1f},"answer_bytes":{:.1f},"user_instructions":{:.0f}}})",
-        median(of.cpu_us), of.asks, of.ask_bytes, of.answer_bytes, of.instructions);
-  };
-  std::vector<std::string> parts;
-  for (const Row& row : rows) {
-    const auto bar = bar_of(row.fanout);
-    parts.push_back(fmt::format(
-        R"({{"fanout":{},"relay":{},"exchange":{},"ratio":{:.3f},"rounds":[{:.3f}],"bar":{},"held":{}}})",
-        row.fanout, side(row.relay), side(row.exchange), median(row.ratios),
-        fmt::join(row.ratios, ","), bar ? fmt::format("{}", *bar) : "null", held(row)));
-  }
-  return fmt::format(R"({{"bench":"relay_floor","rows":[{}]}})", fmt::join(parts, ","));
-}
 
 bool has_program(std::string_view name) {
   const char* const folders = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
@@ -375,6 +308,9 @@ int main(int count, char** values) {
   CLI::App app("CPU of an auction in the exchange over that of a bare relay of the same bytes");
   app.add_option("--exchange", options.exchange, "The exchange's program")->capture_default_str();
   app.add_option("--relay", options.relay, "The bare relay's program")->capture_default_str();
+  app.add_option("--beside", options.beside, "Other builds of the exchange, in the same rounds")
+      ->delimiter(',')
+      ->check(CLI::ExistingFile);
   app.add_option("--fanout", options.fanouts, "DSPs asked an auction, e.g. 1,5,20")
       ->delimiter(',')
       ->check(CLI::Range(1, 100));

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +11,18 @@ namespace spillway::app {
 
 /// Exit status of every command for an option that is unknown, missing or out of range.
 inline constexpr int kWrongUsage = 2;
+
+/// A number from `low` to `high`. CLI::Range alone lets nan through: it is neither below nor above.
+inline CLI::Validator number_between(double low, double high) {
+  const CLI::Validator is_number(
+      [](const std::string& text) {
+        return text.find_first_not_of("0123456789.eE+-") == std::string::npos
+                   ? std::string()
+                   : std::string("must be a number");
+      },
+      "NUMBER");
+  return is_number & CLI::Range(low, high);
+}
 
 /// Adds --version, and reads the arguments into what `app` binds. The status to end with when there
 /// is nothing to run: help or version was printed (0), or what is wrong was (kWrongUsage).

@@ -48,7 +48,8 @@ class FourHosts : public testing::Test {
     }
     ASSERT_EQ(hosts_.size(), kHosts) << "no port is free on all four addresses";
     exchange_ = std::make_unique<ExchangeProcess>(
-        fmt::format("guards:\n"
+        fmt::format("accounts:\n  - {{ response_margin: 40ms }}\n"
+                    "guards:\n"
                     "  hosts: {{ interval: 1s, volume: 10, eject_min: 2s, warm: 500ms }}\n"
                     "dsps:\n"
                     "  - name: d\n"

@@ -196,6 +196,30 @@ TEST(BalanceProgram, SaysWhatIsWrong) {
   EXPECT_NE(gain.out.find("gain: 1.5 is unsafe"), std::string::npos) << gain.out;
 }
 
+TEST(BalanceProgram, ReportsNothingOfServersThatCountNoAnswers) {
+  std::string line = recorded(LawKind::kEqual);
+  line.resize(line.find('\n') + 1);
+  const auto zero = [&line](const std::string& key) {
+    const size_t from = line.find("\"" + key + "\":") + key.size() + 3;
+    line.replace(from, line.find_first_of(",}", from) - from, "0");
+  };
+  zero("capacity");
+  zero("successes_per_second");
+  const SampleFile file(line);
+  const auto ran = run_tool("report --samples " + file.path());
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.out.find("there is nothing to compare"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("spread"), std::string::npos) << ran.out;
+}
+
+TEST(BalanceProgram, TakesNoNumberThatIsNone) {
+  const SampleFile file("{}\n");
+  for (const char* const option : {"--price nan", "--target nan", "--period nan"}) {
+    EXPECT_EQ(run_tool(std::string("report ") + option + " --samples " + file.path()).status, 2)
+        << option;
+  }
+}
+
 TEST(BalanceProgram, JudgesAGain) {
   const auto safe = run_tool("check-gain --gain 0.2 --period 5 --mean-delay 5");
   EXPECT_EQ(safe.status, 0) << safe.out;

@@ -63,13 +63,13 @@ void add_law_options(CLI::App& command, Options& options) {
   auto& law = options.report.settings.law;
   command.add_option("--law", options.law, "Control law")->capture_default_str();
   command.add_option("--period", options.period_s, "Seconds between two steps")
-      ->check(CLI::Range(0.1, 600.0))
+      ->check(number_between(0.1, 600.0))
       ->capture_default_str();
   command.add_option("--own-delay", options.own_delay_s, "Seconds until traffic follows a weight")
-      ->check(CLI::Range(0.0, 600.0))
+      ->check(number_between(0.0, 600.0))
       ->capture_default_str();
   command.add_option("--mean-delay", options.mean_delay_s, "Seconds until peers have a sample")
-      ->check(CLI::Range(0.0, 600.0))
+      ->check(number_between(0.0, 600.0))
       ->capture_default_str();
   command.add_option("--gain", law.gain, "Of the laws that integrate")->capture_default_str();
   command.add_option("--setpoint", law.setpoint, "CPU, of law setpoint")->capture_default_str();
@@ -116,6 +116,14 @@ int run_report(Options& options) {
   report.samples = recorded.samples.size();
   report.bad_lines = recorded.bad_lines;
   report.forecast = capacity::forecast(recorded.samples, report.settings);
+  if (report.forecast.zones == 0) {
+    fmt::print(
+        stderr,
+        "spillway balance: {}: no server that serves says how many requests it answered well "
+        "(the agents' load.url): there is nothing to compare\n",
+        options.samples);
+    return kFailed;
+  }
   fmt::print("{}", options.json ? report_json(report) : report_text(report));
   if (!options.plot.empty()) {
     std::ofstream plot(options.plot);
@@ -149,7 +157,8 @@ int run(int argc, char** argv) {
       "  spillway balance report --samples day.jsonl --price 0.34 --target 0.65 --plot day.svg\n"
       "  spillway balance report --samples day.jsonl --verify\n"
       "  spillway balance check-gain --law zone_mean_additive --gain 0.3 --period 5\n"
-      "exit: 0 done, 1 unreadable, other decisions or unsafe, 2 wrong usage.");
+      "exit: 0 done, 1 unreadable or nothing to compare, other decisions or unsafe, 2 wrong "
+      "usage.");
   app.require_subcommand(1);
   Options options;
   CLI::App* report = app.add_subcommand(
@@ -158,10 +167,10 @@ int run(int argc, char** argv) {
       ->required();
   add_law_options(*report, options);
   report->add_option("--target", options.report.settings.target, "CPU of the fullest server")
-      ->check(CLI::Range(0.05, 0.95))
+      ->check(number_between(0.05, 0.95))
       ->capture_default_str();
   report->add_option("--price", options.report.price_per_hour, "Of an instance, an hour")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(number_between(0.0, 1e6));
   report->add_option("--plot", options.plot, "Write an SVG there");
   report->add_flag("--json", options.json, "Print JSON");
   report->add_flag("--verify", options.verify,

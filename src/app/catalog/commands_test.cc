@@ -132,6 +132,17 @@ TEST(CatalogProgram, WrongUsageAndMissingPlacesHaveTheirStatus) {
   EXPECT_EQ(run_catalog("users w1 --count 1 --to /no/such/folder/users").status, 3);
 }
 
+TEST(CatalogProgram, WhatAFileHoldsDoesNotCommandTheTerminal) {
+  const Folder folder;
+  auto rows = awkward_rows();
+  rows.advertisers[0].time_zone = "\x1b]0;x\x07" + std::string(10'000, 'z');
+  folder.write("in.json", write_json(rows));
+  const auto checked = run_catalog("check " + folder.file("in.json"));
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_NE(checked.out.find("(\\x1b]0;x\\x07zzz"), std::string::npos) << checked.out;
+  EXPECT_LT(checked.out.size(), 1'000U);
+}
+
 TEST(CatalogProgram, ShowsNoPasswordOfADatabase) {
   const Folder folder;
   folder.write("in.json", "{");

@@ -101,7 +101,7 @@ class CommandLine {
     CLI::App* const command = app_.add_subcommand(name, what);
     command->add_flag("--json", options_.json, "Print one JSON object");
     command->add_option("--patience", patience_s_, "Longest wait for a database, seconds")
-        ->check(CLI::Range(0.1, 3600.0))
+        ->check(number_between(0.1, 3600.0))
         ->capture_default_str();
     return command;
   }

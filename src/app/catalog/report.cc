@@ -24,19 +24,40 @@ std::string literal(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// As a terminal may be shown it: a file's control bytes as \xNN, and no more than a few lines.
+std::string shown(std::string_view text) {
+  constexpr size_t kMostBytes = 500;
+  std::string out;
+  for (const char c : text.substr(0, kMostBytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return text.size() > kMostBytes ? out + "…" : out;
+}
+
+}  // namespace
+
 std::string report_text(const Report& report) {
   constexpr size_t kListed = 100;
   std::string out;
   size_t listed = 0;
   for (const std::string& text : report.unreadable.kept()) {
     if (listed++ < kListed) {
-      out += text + "\n";
+      out += shown(text) + "\n";
     }
   }
   for (const bidder::Problem& problem : report.problems) {
     if (listed++ < kListed) {
-      out += fmt::format("{} {}: {}: {}{}\n", to_string(problem.kind), problem.id, problem.field,
-                         problem.message, problem.value.empty() ? "" : " (" + problem.value + ")");
+      const auto value = problem.value.empty() ? "" : " (" + problem.value + ")";
+      out += shown(fmt::format("{} {}: {}: {}{}", to_string(problem.kind), problem.id,
+                               problem.field, problem.message, value)) +
+             "\n";
     }
   }
   const size_t count = report.unreadable.count() + report.problems.size();

@@ -23,11 +23,6 @@ constexpr const char* kExamples = R"(Examples:
   spillway demo --seconds 30 --json
 The exit status is 0 when no deadline was missed and the slow DSP's circuit opened and closed again.)";
 
-// CLI::Range lets nan through: it is neither below nor above.
-std::string is_number(const std::string& text) {
-  return text.find_first_not_of("0123456789.eE+-") == std::string::npos ? "" : "must be a number";
-}
-
 int run(int argc, char** argv) {
   CLI::App app(
       "An exchange, five DSPs and load on this machine: one DSP turns slow at a third of the time "
@@ -40,8 +35,7 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(DemoPlan::kSecondsMin, uint32_t{3600}))
       ->capture_default_str();
   app.add_option("--rate", plan.rate, "Auctions a second")
-      ->check(is_number)
-      ->check(CLI::Range(10.0, 10'000.0))
+      ->check(spillway::app::number_between(10.0, 10'000.0))
       ->capture_default_str();
   app.add_flag("--json", json, "Unattended: progress to stderr, one JSON summary to stdout");
   if (const auto status = spillway::app::parse_command_line(app, argc, argv)) {

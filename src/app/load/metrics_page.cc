@@ -45,7 +45,9 @@ class Fetch final : private net::CallListener {
     if (result.error == base::CallError::kNone && result.status == 200) {
       answer_ = std::string(body);
     } else {
-      answer_ = std::unexpected(fmt::format("no page (status {})", result.status));
+      answer_ =
+          std::unexpected(result.status == 0 ? "cannot be reached"
+                                             : fmt::format("no page (status {})", result.status));
     }
     reactor_.stop();
   }

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "app/command_line.h"
 #include "app/config/config_file.h"
 #include "app/config/units.h"
 #include "app/config/url.h"
@@ -85,17 +86,6 @@ base::Result<RateProfile, std::string> trace_of(const ScheduleOptions& options, 
 }
 
 }  // namespace
-
-CLI::Validator number_between(double low, double high) {
-  const CLI::Validator is_number(
-      [](const std::string& text) {
-        return text.find_first_not_of("0123456789.eE+-") == std::string::npos
-                   ? std::string()
-                   : std::string("must be a number");
-      },
-      "NUMBER");
-  return is_number & CLI::Range(low, high);
-}
 
 void LoadOptions::add_to(CLI::App& app) {
   app.add_option("--target", targets, "http://HOST:PORT/PATH, or https; several take turns")

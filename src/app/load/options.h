@@ -72,7 +72,4 @@ struct ScheduleOptions {
 [[nodiscard]] base::Result<base::Duration, std::string> time_option(const std::string& name,
                                                                     const std::string& text);
 
-/// A CLI check: CLI::Range alone lets nan through.
-[[nodiscard]] CLI::Validator number_between(double low, double high);
-
 }  // namespace spillway::app

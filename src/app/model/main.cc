@@ -110,7 +110,7 @@ int run(int argc, char** argv) {
   convert_command->add_option("--seed", options.convert.seed, "Of the rows")->capture_default_str();
   convert_command
       ->add_option("--tolerance", options.convert.tolerance, "How far answers may differ")
-      ->check(CLI::Range(1e-9, 0.01))
+      ->check(number_between(1e-9, 0.01))
       ->capture_default_str();
   convert_command->add_option("-o,--out", options.out, "File to write; else the standard output");
   convert_command->add_flag("--json", options.json, "Report as JSON");

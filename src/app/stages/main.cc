@@ -29,7 +29,7 @@ int run(int argc, char** argv) {
   bool json = false;
   app.add_option("address", address, "Of the admin listener: http://HOST:PORT")->required();
   app.add_option("--seconds", seconds, "Between the two scrapes")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_between(0.0, 3600.0))
       ->capture_default_str();
   app.add_flag("--json", json, "Print JSON");
   if (const auto status = parse_command_line(app, argc, argv)) {
@@ -44,10 +44,14 @@ int run(int argc, char** argv) {
     url->target = "/metrics";
   }
   const auto before = fetch_page(*url);
+  if (!before) {
+    fmt::print(stderr, "spillway stages: {}: {}\n", address, before.error());
+    return kFailed;
+  }
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   const auto after = fetch_page(*url);
-  if (!before || !after) {
-    fmt::print(stderr, "spillway stages: {}\n", before ? after.error() : before.error());
+  if (!after) {
+    fmt::print(stderr, "spillway stages: {}: {}\n", address, after.error());
     return kFailed;
   }
   const auto rows = stages_between(*before, *after);

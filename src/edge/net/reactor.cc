@@ -296,7 +296,11 @@ void Reactor::change(int fd, uint32_t mask, ReadySink& sink) {
 }
 
 void Reactor::remove(int fd, ReadySink& sink) {
-  Slot& slot = body_->slots[static_cast<size_t>(fd)];
+  const auto index = static_cast<size_t>(fd);
+  if (index >= body_->slots.size()) {
+    return;
+  }
+  Slot& slot = body_->slots[index];
   if (slot.sink == &sink) {
     slot.sink = nullptr;
     ++slot.generation;

@@ -64,7 +64,8 @@ class Reactor {
   TimerWheel& timers() { return timers_; }
 
   /// Registers, changes and removes a descriptor (edge-triggered when the mask says EPOLLET). A
-  /// sink removed while its event is pending in this poll is not called.
+  /// sink removed while its event is pending in this poll is not called. What was never added may
+  /// be removed: that does nothing.
   void add(int fd, uint32_t mask, ReadySink& sink, Urgency urgency = Urgency::kPlain);
   void change(int fd, uint32_t mask, ReadySink& sink);
   void remove(int fd, ReadySink& sink);

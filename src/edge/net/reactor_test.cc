@@ -97,6 +97,12 @@ TEST_F(ReactorTest, TimersFireInTimeWhileNothingElseHappens) {
   EXPECT_EQ(fired_at, reactor_.now());
 }
 
+TEST_F(ReactorTest, WhatWasNeverAddedMayBeRemoved) {
+  const SocketPair pair;
+  TestSink sink;
+  reactor_.remove(pair.ends[0], sink);  // in a fresh reactor, which has no place for it yet
+}
+
 TEST_F(ReactorTest, ATimerArmedBehindACancelledOneFiresInItsOwnTime) {
   TestTimer cancelled;
   TestTimer timer;
