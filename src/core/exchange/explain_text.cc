@@ -202,8 +202,10 @@ std::string TextTelling::text() {
   out_ += to_string(reply.kind);
   out_ += ", status ";
   out_ += std::to_string(reply.status);
-  out_ += ", nbr ";
-  append_code(static_cast<uint16_t>(reply.nbr), describe(reply.nbr));
+  if (reply.kind != ReplyKind::kBid) {
+    out_ += ", nbr ";
+    append_code(static_cast<uint16_t>(reply.nbr), describe(reply.nbr));
+  }
   out_ += at_.is_same() ? "\n" : "\nwarning: the reply is not the recorded one\n";
   out_ += "asked under a deadline of ";
   append_ms(out_, at_.auction->deadline() - at_.record->start.time_zero);

@@ -170,7 +170,7 @@ TEST(Explain, TellsWhyEachDspWasAskedAndEachBidLost) {
   const BusyMarket market;
   const std::string text = explain(market.snapshot, market.record, false);
   for (const std::string_view part :
-       {"auction r1: bid, status 200", "alpha/display: asked (normal, given ",
+       {"auction r1: bid, status 200\nasked under", "alpha/display: asked (normal, given ",
         "gamma/display: not asked, 520", "kappa/display: asked", "silent until the end, 101",
         "omega/display: asked", "reset after 20 ms",
         "bid b seat alpha imp 1 price 1.5 USD: lost, 102",
