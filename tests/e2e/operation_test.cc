@@ -74,9 +74,10 @@ class Traffic {
 TEST(Circuit, OpensForAHangAndClosesAgainAfterIt) {
   FakeDsp dsp([](const Message&) { return FakeDsp::Answer{.bytes = "", .hang = true}; });
   // The margin bears that eight busy callers and the DSP share two processors with the exchange.
-  ExchangeProcess exchange("guards: { open_min: 300ms, open_max: 600ms, ramp: 1s }\n"
-                           "accounts:\n  - { response_margin: 40ms }\n" +
-                           one_dsp(dsp.port()));
+  ExchangeProcess exchange(
+      "guards: { open_min: 300ms, open_max: 600ms, ramp: 1s }\n"
+      "accounts:\n  - { response_margin: 40ms }\n" +
+      one_dsp(dsp.port()));
   ASSERT_TRUE(exchange.started());
   const Traffic traffic(exchange, 8, request(120));
   const auto opened = exchange.wait_for_event({"event=circuit_transition", " to=open "}, 20s);
