@@ -111,7 +111,7 @@ class Market {
             .pacer = &pacer,
             .scratch = &scratch,
             .geo = {},
-            .shading = {},
+            .shading = shading,
             .asks_segments = segments != nullptr,
             .asks_caps = counts != nullptr};
   }
@@ -168,6 +168,7 @@ class Market {
   std::vector<CampaignTerms> terms;
   std::unique_ptr<const ModelSet> models;
   base::Rates rates;
+  Shading shading;
   NoticeSigner signer;
   caps::CapTable caps{{.bytes = 1 << 20, .pending_s = 60}};
   LocalGrant grant{{.accounts = 131'072, .open_bids = 65'536}};

@@ -90,6 +90,17 @@ TEST(Pricing, AMarginIsKeptOfWhatTheAdvertiserPays) {
   EXPECT_EQ(charge_of(terms, Cpm{800'000}, kUsd, {}), base::cost_of(Cpm{1'000'000}));
 }
 
+TEST(Pricing, WhatAnAdvertiserPaysIsRoundedUpInItsCurrencyAndAgainForTheMargin) {
+  const base::Rates rates = some_rates();
+  CampaignTerms terms = per_click();
+  EXPECT_EQ(charge_of(terms, Cpm{1}, kEur, rates), base::cost_of(Cpm{2}));  // 1.25 USD
+  EXPECT_EQ(charge_of(terms, Cpm{4}, kEur, rates), base::cost_of(Cpm{5}));
+  terms.margin_ppm = 200'000;
+  EXPECT_EQ(charge_of(terms, Cpm{4}, kUsd, rates), base::cost_of(Cpm{5}));
+  EXPECT_EQ(charge_of(terms, Cpm{5}, kUsd, rates), base::cost_of(Cpm{7}));  // 6.25
+  EXPECT_EQ(charge_of(terms, Cpm{1}, kEur, rates), base::cost_of(Cpm{3}));  // 2 and then 2.5
+}
+
 TEST(Pricing, ATermsMarginIsRoundedUpAndStaysBelowAll) {
   Campaign campaign;
   campaign.margin_ratio = 0.1234567;

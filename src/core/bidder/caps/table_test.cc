@@ -164,6 +164,20 @@ TEST_F(CapTableTest, AnHourThatWasFullAtItsEndIsFreeAtTheNextBegin) {
   EXPECT_TRUE(table_.allows(user_, limits, {}, late + 1));
 }
 
+TEST_F(CapTableTest, ASlidingHourIsFullForAllOfItAndFreeAPartLater) {
+  const std::vector<CapLimit> limits{
+      {.key = {.window = CapWindow::kHour, .kind = CapKind::kSliding, .id = 1}, .most = 1}};
+  const int64_t late = kNow + 299;  // the last second of a part of five minutes
+  const CapHold hold = table_.reserve(user_, limits, {}, late).value();
+  EXPECT_TRUE(table_.win(user_, keys_of(limits), hold, late));
+  for (const int64_t full : {late, late + 3'599, kNow + 3'899}) {
+    EXPECT_FALSE(table_.allows(user_, limits, {}, full)) << full - kNow;
+    EXPECT_FALSE(table_.reserve(user_, limits, {}, full).has_value()) << full - kNow;
+  }
+  EXPECT_TRUE(table_.allows(user_, limits, {}, kNow + 3'900));
+  EXPECT_TRUE(table_.reserve(user_, limits, {}, kNow + 3'900).has_value());
+}
+
 TEST_F(CapTableTest, MemoryStaysWhatItIsAndWhatIsForgottenIsCounted) {
   CapTable table({.bytes = uint64_t{1} << 20, .pending_s = 60});
   constexpr uint64_t kUsers = 100'000;  // six times what there is room for

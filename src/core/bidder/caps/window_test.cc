@@ -86,6 +86,29 @@ TEST(CapWindow, ASlidingWindowNeverMissesWhatWasShownWithinIt) {
   }
 }
 
+TEST(CapWindow, WhatWasShownLeavesASlidingWindowWithTheThirteenthPartAfterIt) {
+  for (const auto& [window, length] :
+       {std::pair{CapWindow::kHour, kHour}, std::pair{CapWindow::kDay, kDay},
+        std::pair{CapWindow::kWeek, 7 * kDay}}) {
+    const CapKey key = key_of(window, CapKind::kSliding);
+    const int64_t part = length / 12;
+    const int64_t begin = kMonday - kMonday % part;
+    for (const int64_t into : {int64_t{0}, part / 2, part - 1}) {
+      CapCounts counts;
+      counts.add(bucket_at(key, begin + into), 1);
+      const auto total = [&](int64_t at) {
+        return counts.total(bucket_at(key, at), buckets_of(key));
+      };
+      EXPECT_EQ(total(begin + into + length - 1), 1U) << length << ' ' << into;
+      EXPECT_EQ(total(begin + 13 * part - 1), 1U) << length << ' ' << into;
+      EXPECT_EQ(total(begin + 13 * part), 0U) << length << ' ' << into;
+      counts.add(bucket_at(key, begin + 12 * part), 1);
+      EXPECT_EQ(total(begin + 13 * part - 1), 2U) << "and another one since";
+      EXPECT_EQ(total(begin + 13 * part), 1U);
+    }
+  }
+}
+
 TEST(CapWindow, CountsRollWhenTheyAreLookedAt) {
   const CapKey key = key_of(CapWindow::kHour);
   CapCounts counts;
