@@ -84,6 +84,14 @@ TEST_F(PipelinePrivacy, EverySignalKeepsIdsSegmentsAndNoticesClean) {
   EXPECT_EQ(winner(gdpr, R"("id":"u","consent":")" + no_basis + '"'), "3");
 }
 
+TEST_F(PipelinePrivacy, SegmentsThatTheRequestBringsAreUsedOnlyWithABasis) {
+  market_.segments = nullptr;
+  constexpr std::string_view kUser = R"("id":"u","data":[{"segment":[{"id":"7"}]}])";
+  EXPECT_EQ(winner("", kUser), "1");
+  EXPECT_EQ(winner(R"(,"regs":{"gdpr":1})", kUser), "3");
+  EXPECT_EQ(winner(R"(,"regs":{"us_privacy":"1YYN"})", kUser), "3");
+}
+
 TEST_F(PipelinePrivacy, ConsentToOurPurposesAndVendorIsABasis) {
   const std::string consent = tcf_text({1, 2, 7}, {});
   EXPECT_EQ(winner(R"(,"regs":{"gdpr":1})", R"("id":"u","consent":")" + consent + '"'), "1");

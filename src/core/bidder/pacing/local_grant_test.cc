@@ -99,6 +99,16 @@ TEST(LocalGrant, ANoticeThatComesTwiceMovesMoneyOnce) {
   expect_balance(bench.today(), 50, 0, 50);
 }
 
+TEST(LocalGrant, AWinStaysAWinWhateverNoticesFollow) {
+  Bench bench(100);
+  ASSERT_TRUE(bench.bid(1, 60));
+  EXPECT_EQ(bench.grant.settle(1, {50}), SettleOutcome::kSettled);
+  EXPECT_EQ(bench.grant.lose(1), SettleOutcome::kDuplicate);
+  EXPECT_EQ(bench.grant.settle(1, {50}), SettleOutcome::kDuplicate);
+  EXPECT_EQ(bench.grant.charge_unknown(1, kCampaign, {50}, at(kNoon)), SettleOutcome::kDuplicate);
+  expect_balance(bench.today(), 50, 0, 50);
+}
+
 TEST(LocalGrant, AWinAfterALossIsChargedAsFarAsMoneyIsThere) {
   Bench bench(100);
   ASSERT_TRUE(bench.bid(1, 60));
