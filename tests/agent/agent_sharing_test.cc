@@ -229,6 +229,23 @@ TEST(Agents, WriteSamplesForTheReportAndMetricsForCloudwatch) {
   EXPECT_TRUE(whole(emf.path()).starts_with("{\"_aws\":{\"Timestamp\":"));
 }
 
+TEST(Agents, CountTheLinesThatTheyCouldNotWrite) {
+  const TemporaryFile record;
+  const AgentProcess agent("i-1", fmt::format("record_file: \"{}/no_folder\"", record.path()),
+                           fmt::format("law: {{ kind: equal, period: 200ms }}\n"
+                                       "emf: {{ file: \"{}\", interval: 1s }}\n",
+                                       record.path()));
+  ASSERT_TRUE(agent.started()) << agent.log();
+  const auto lines = [&](std::string_view file, std::string_view end) {
+    return agent.metric(
+        fmt::format(R"(spillway_agent_file_lines_total{{file="{}",end="{}"}})", file, end));
+  };
+  EXPECT_TRUE(becomes([&] { return lines("record", "lost") >= 2 && lines("emf", "written") >= 1; }))
+      << agent.metrics();
+  EXPECT_EQ(lines("record", "written"), 0);
+  EXPECT_EQ(lines("emf", "lost"), 0);
+}
+
 TEST(Agents, MetricsAreDocumentedNameByNameWithTypeAndLabels) {
   const adapters::testing::RedisProcess redis;
   ASSERT_TRUE(redis.running()) << "redis-server does not run: tools/setup check";

@@ -17,6 +17,7 @@
 #include "adapters/sample_packet.h"
 #include "adapters/spot_watch.h"
 #include "app/agent/departure.h"
+#include "app/agent/files.h"
 #include "app/agent/meter.h"
 #include "app/agent/orders.h"
 #include "app/agent/service.h"
@@ -158,6 +159,15 @@ void write_registry(const adapters::Registry& registry, MetricsPage& page) {
   }
 }
 
+void write_lines(std::string_view name, const LineFile* file, MetricsPage& page) {
+  const auto end = [&](std::string_view how, uint64_t value) {
+    page.counter("spillway_agent_file_lines_total", "Lines for files, by what became of them.",
+                 {{"file", name}, {"end", how}}, value);
+  };
+  end("written", file == nullptr ? 0 : file->lines());
+  end("lost", file == nullptr ? 0 : file->failures());
+}
+
 void write_self(MetricsPage& page) {
   page.counter("spillway_agent_cpu_microseconds_total", "Processor time of the agent itself.", {},
                static_cast<uint64_t>(own_cpu_seconds() * 1e6));
@@ -297,6 +307,8 @@ std::string metrics_text(const Service& service) {
   if (service.registry_ != nullptr) {
     write_registry(*service.registry_, page);
   }
+  write_lines("record", service.record_.get(), page);
+  write_lines("emf", service.emf_.get(), page);
   page.counter("spillway_agent_log_dropped_total", "Log events lost.", {}, service.log_.dropped());
   write_self(page);
   return page.text();

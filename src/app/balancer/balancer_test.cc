@@ -240,6 +240,20 @@ TEST_F(BalancerProgram, StatusPrintsATableOfWhatTheRunningOneSees) {
             1);
 }
 
+TEST_F(BalancerProgram, StatusIsReadAndAnyOtherMethodIsToldSo) {
+  const Program balancer(config());
+  ASSERT_NE(balancer.port(), 0);
+  for (const std::string_view method : {"POST", "PUT", "DELETE"}) {
+    const std::string answer = balancer.get("/status", method);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
+    EXPECT_TRUE(answer.contains("\r\nAllow: GET, HEAD\r\n")) << answer;
+    EXPECT_TRUE(answer.ends_with("\r\n\r\nmethod: must be GET, HEAD\n")) << answer;
+  }
+  const std::string head = balancer.get("/status", "HEAD");
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ")) << head;
+  EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
+}
+
 TEST_F(BalancerProgram, ItsMetricsAreThoseOfThePageNameByNameWithTypeAndLabels) {
   const Program balancer(config());
   ASSERT_TRUE(eventually([&] { return balancer.get("/readyz").contains("200 OK"); }));

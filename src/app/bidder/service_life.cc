@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,7 +121,15 @@ std::string Service::open_spend() {
   if (config_->spend.file.empty()) {
     return {};
   }
-  spend_ = std::make_unique<SpendFile>(config_->spend.file);
+  const auto tell = [this, file = config_->spend.file](int error) {
+    if (error == 0) {
+      log_.event(observe::Level::kInfo, "event=spend_written_again file={}", observe::quoted(file));
+    } else {
+      log_.event(observe::Level::kError, "event=spend_not_written file={} reason={}",
+                 observe::quoted(file), observe::quoted(std::generic_category().message(error)));
+    }
+  };
+  spend_ = std::make_unique<SpendFile>(config_->spend.file, tell);
   auto before = spend_->read();
   if (!before) {
     return fmt::format("spend.file: {}", before.error());

@@ -97,8 +97,9 @@ base::Result<std::vector<bidder::Spent>, std::string> read_spend_text(std::strin
 }
 
 // The file itself cannot bear the lock: each writing puts another in its place.
-SpendFile::SpendFile(std::string path)
+SpendFile::SpendFile(std::string path, OnChange on_change)
     : path_(std::move(path)),
+      on_change_(std::move(on_change)),
       lock_(::open((path_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
       is_anothers_(lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK),
       thread_([this] { run(); }) {}
@@ -153,26 +154,42 @@ void SpendFile::run() {
     }
     const auto spent = std::exchange(next_, std::nullopt).value_or(std::vector<bidder::Spent>{});
     lock.unlock();
-    (put_in_place(spend_text(spent)) ? written_ : failures_).add();
+    note(put_in_place(spend_text(spent)));
     lock.lock();
   }
 }
 
-bool SpendFile::put_in_place(std::string_view text) const {
+void SpendFile::note(int error) {
+  const bool failed = error != 0;
+  if (failed != std::exchange(fails_, failed) && on_change_) {
+    on_change_(error);
+  }
+  (failed ? failures_ : written_).add();
+}
+
+// 0, or why not, as errno says it.
+int SpendFile::put_in_place(std::string_view text) const {
   const std::string beside = path_ + ".new";
   const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) {
-    return false;
+    return errno;
   }
-  bool good = true;
-  while (good && !text.empty()) {
+  int error = 0;
+  while (error == 0 && !text.empty()) {
     const ssize_t count = ::write(file, text.data(), text.size());
-    good = count > 0 || (count < 0 && errno == EINTR);
-    text.remove_prefix(count > 0 ? static_cast<size_t>(count) : 0);
+    if (count > 0) {
+      text.remove_prefix(static_cast<size_t>(count));
+    } else if (count == 0 || errno != EINTR) {
+      error = count == 0 ? EIO : errno;
+    }
   }
-  good = good && ::fdatasync(file) == 0;
-  good = ::close(file) == 0 && good;
-  return good && std::rename(beside.c_str(), path_.c_str()) == 0;
+  if (error == 0 && ::fdatasync(file) != 0) {
+    error = errno;
+  }
+  if (::close(file) != 0 && error == 0) {
+    error = errno;
+  }
+  return error == 0 && std::rename(beside.c_str(), path_.c_str()) != 0 ? errno : error;
 }
 
 }  // namespace spillway::app::bidding

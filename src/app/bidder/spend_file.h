@@ -1,6 +1,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -30,7 +32,11 @@ namespace spillway::app::bidding {
 /// Threads: one thread calls; the counters from any.
 class SpendFile {
  public:
-  explicit SpendFile(std::string path);
+  /// Told when writing begins to fail (the errno) and when it works again (0), not of each try. On
+  /// the writing thread, at the latest in the destructor.
+  using OnChange = std::function<void(int error)>;
+
+  explicit SpendFile(std::string path, OnChange on_change = {});
   SpendFile(const SpendFile&) = delete;
   SpendFile& operator=(const SpendFile&) = delete;
   ~SpendFile();  ///< Writes what was given last.
@@ -47,9 +53,12 @@ class SpendFile {
 
  private:
   void run();
-  [[nodiscard]] bool put_in_place(std::string_view text) const;
+  void note(int error);
+  [[nodiscard]] int put_in_place(std::string_view text) const;
 
   std::string path_;
+  OnChange on_change_;
+  bool fails_ = false;        ///< The last writing did. Of the writing thread.
   int lock_ = -1;             ///< Of PATH.lock; -1 where none can be made, as nothing can be then.
   bool is_anothers_ = false;  ///< Another process, or object, has the lock.
   base::Counter written_, failures_;

@@ -1,5 +1,6 @@
 #include "app/bidder/spend_file.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -109,6 +110,32 @@ TEST_F(SpendFileTest, WhatCannotBeWrittenIsCountedAndLeavesTheOldOne) {
   }
   EXPECT_EQ(file.failures(), 1U);
   EXPECT_EQ(file.read()->size(), 2U);
+}
+
+TEST_F(SpendFileTest, ThatWritingFailsAndThatItWorksAgainIsToldOnceEach) {
+  std::vector<int> told;
+  {
+    SpendFile file(path_, [&told](int error) { told.push_back(error); });
+    const auto write_until = [&file](auto count, uint64_t wanted) {
+      file.write(some());
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (count() < wanted && std::chrono::steady_clock::now() < until) {
+      }
+      EXPECT_EQ(count(), wanted);
+    };
+    const auto written = [&file] { return file.written(); };
+    const auto failures = [&file] { return file.failures(); };
+    write_until(written, 1);
+    std::filesystem::create_directory(path_ + ".new");
+    write_until(failures, 1);
+    write_until(failures, 2);
+    std::filesystem::remove(path_ + ".new");
+    write_until(written, 2);
+    write_until(written, 3);
+    std::filesystem::create_directory(path_ + ".new");
+    file.write({});
+  }
+  EXPECT_EQ(told, (std::vector<int>{EISDIR, 0, EISDIR})) << "the last one at the end";
 }
 
 }  // namespace

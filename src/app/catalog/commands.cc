@@ -1,8 +1,10 @@
 #include "app/catalog/commands.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "bidder/generate/catalogs.h"
 #include "bidder/generate/users.h"
 #include "bidder/model.h"
+#include "bidder/row_checks.h"
 #include "openrtb/document.h"
 
 namespace spillway::app::catalog {
@@ -60,6 +63,7 @@ int read(const Options& options, bidder::CatalogRows& rows, Report& report) {
     return report.unreadable.is_unreadable() ? kUnreadable : kProblems;
   }
   report.problems = bidder::check_rows(rows, adapters::time_zones_of(rows, options.now_s));
+  std::ranges::move(bidder::contradictions(rows), std::back_inserter(report.problems));
   return report.problems.empty() ? kFine : kProblems;
 }
 

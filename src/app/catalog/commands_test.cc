@@ -87,6 +87,23 @@ TEST(CatalogProgram, ProblemsAreListedAsJson) {
   EXPECT_NE(checked.out.find(R"("problem_count":1})"), std::string::npos) << checked.out;
 }
 
+TEST(CatalogProgram, WhatCannotBeMeantIsAProblem) {
+  const Folder folder;
+  auto rows = awkward_rows();
+  rows.advertisers[0].domain = "https://shop.example";
+  rows.line_items[0].targeting.of(bidder::Dimension::kOs) = {.include = {"iOS"},
+                                                             .exclude = {"ios"}};
+  rows.creatives[0].click_url = "javascript:alert(1)";
+  folder.write("in.json", write_json(rows));
+  const auto checked = run_catalog("check " + folder.file("in.json"));
+  EXPECT_EQ(checked.status, 1);
+  for (const char* const part :
+       {": domain: ", "(https://shop.example)", ": targeting.os.exclude: is in include too",
+        ": click_url: ", "(javascript:alert(1))", "3 problems\n"}) {
+    EXPECT_NE(checked.out.find(part), std::string::npos) << part << " in " << checked.out;
+  }
+}
+
 TEST(CatalogProgram, WorkloadsAreTheSameForTheSameSeed) {
   const Folder folder;
   const std::string args = "generate w2 --campaigns 50 --seed 9 --today 2027-01-01 --to ";

@@ -99,7 +99,8 @@ int run(int argc, char** argv) {
       "convert", "Makes a model file of XGBoost's, with libxgboost's answers to check it by");
   convert_command->add_option("file", options.file, "What XGBoost saved as .json or .ubj")
       ->required();
-  convert_command->add_option("--name", options.convert.name, "The model's name")->required();
+  convert_command->add_option("--name", options.convert.name, "The model's name, without blanks")
+      ->required();
   convert_command
       ->add_option("--features", options.convert.features,
                    "Names of its columns, in their order; else those it was trained with")

@@ -28,11 +28,11 @@ std::string written(const std::string& name, const std::string& bytes) {
 
 TEST(ModelCommand, WhatItConvertsServes) {
   for (const char* format : {"json", "ubj"}) {
-    const auto file = convert_model(trained(format), {.name = "ctr \"1\"", .features = columns()});
+    const auto file = convert_model(trained(format), {.name = "ctr-\"1\"", .features = columns()});
     ASSERT_TRUE(file) << file.error();
     const ModelReport report = report_on(written("converted.json", *file));
     EXPECT_TRUE(report.serves) << report.why;
-    EXPECT_EQ(report.name, "ctr \"1\"");
+    EXPECT_EQ(report.name, "ctr-\"1\"");
     EXPECT_EQ(report.trees, 8U);
     EXPECT_EQ(report.parity_rows, 200U);
     EXPECT_NE(json_of(report).find(R"("serves":true)"), std::string::npos);
@@ -45,6 +45,17 @@ TEST(ModelCommand, AFileIsRefusedWithItsReason) {
   EXPECT_EQ(report_on(written("text.json", "hello")).reason, "syntax");
   const std::string text = text_of(report_on(written("bare.ubj", trained("ubj"))));
   EXPECT_NE(text.find("refused (no_parity): parity: no vectors"), std::string::npos) << text;
+}
+
+TEST(ModelCommand, ANameThatTheBidderWouldRefuseIsRefusedAtConversion) {
+  for (const std::string& name :
+       {std::string("a b"), std::string("a\nb"), std::string("\x1b[31m"), std::string(65, 'a')}) {
+    const auto file = convert_model(trained("json"), {.name = name, .features = columns()});
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error(), "name: must be at most 64 letters, digits and signs of ASCII");
+  }
+  EXPECT_TRUE(
+      convert_model(trained("json"), {.name = std::string(64, 'a'), .features = columns()}));
 }
 
 TEST(ModelCommand, ConvertingNeedsANameForEachColumn) {

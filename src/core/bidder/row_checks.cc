@@ -1,6 +1,7 @@
 #include "bidder/row_checks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,12 @@ namespace spillway::bidder {
 namespace {
 
 constexpr double kHalfWayRoundKm = 20'040;
+constexpr size_t kValueBytes = 100;
+
+std::string field_of(Dimension dimension, std::string_view list) {
+  std::string field = "targeting.";
+  return field.append(to_string(dimension)).append(".").append(list);
+}
 
 std::string_view rule_of(Dimension dimension) {
   switch (dimension) {
@@ -44,6 +52,43 @@ std::string_view rule_of(Dimension dimension) {
     default:
       return "must not be empty";
   }
+}
+
+/// A host in its one spelling, and at most a port behind it: canonical_domain() alone would take
+/// the scheme of an address for the domain.
+bool is_domain(std::string_view text, std::string& out) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto of_a_name = [&](char c) {
+    return (c >= 'a' && c <= 'z') || digit(c) || c == '-' || c == '_' || c == '.' ||
+           static_cast<unsigned char>(c) >= 0x80;  // not in punycode
+  };
+  const size_t colon = std::min(text.find(':'), text.size());
+  const auto port = text.substr(std::min(colon + 1, text.size()));
+  return canonical_domain(text, out) && std::ranges::all_of(out, of_a_name) &&
+         (colon == text.size() || (!port.empty() && std::ranges::all_of(port, digit)));
+}
+
+/// What a browser or an app opens without running or reading what it holds: http and https with a
+/// host, and the schemes of apps. Browsers leave control bytes out before they look at the scheme.
+bool is_click_url(std::string_view url, std::string& scratch) {
+  constexpr std::array<std::string_view, 4> kRefused{"javascript", "vbscript", "data", "file"};
+  std::string scheme(url.substr(0, url.find(':')));
+  std::ranges::transform(scheme, scheme.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto of_a_scheme = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  };
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (scheme.size() == url.size() || scheme.empty() || !letter(scheme.front()) ||
+      !std::ranges::all_of(scheme, of_a_scheme) || std::ranges::any_of(url, control)) {
+    return false;
+  }
+  if (scheme == "http" || scheme == "https") {
+    return url.substr(scheme.size()).starts_with("://") && domain_of_url(url, scratch);
+  }
+  return std::ranges::find(kRefused, scheme) == kRefused.end();
 }
 
 class Checker {
@@ -85,7 +130,6 @@ class Checker {
   }
 
   void problem(std::string_view field, std::string_view message, std::string_view value) {
-    constexpr size_t kValueBytes = 100;
     out_.problems.push_back({.kind = kind_,
                              .id = id_,
                              .field = std::string(field),
@@ -136,7 +180,7 @@ class Checker {
 };
 
 void Checker::check(const Advertiser& row) {
-  if (!canonical_domain(row.domain, scratch_)) {
+  if (!is_domain(row.domain, scratch_)) {
     problem("domain", "must be a domain such as shop.example", row.domain);
   }
   for (const std::string& category : row.categories) {
@@ -209,11 +253,10 @@ void Checker::values(Dimension dimension, std::string_view list,
                      const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     const bool good = canonical(dimension, value, scratch_) &&
-                      (dimension != Dimension::kCategory || is_iab_category(scratch_));
+                      (dimension != Dimension::kCategory || is_iab_category(scratch_)) &&
+                      (dimension != Dimension::kDomain || is_domain(value, scratch_));
     if (!good) {
-      std::string field = "targeting.";
-      field.append(to_string(dimension)).append(".").append(list);
-      problem(field, rule_of(dimension), value);
+      problem(field_of(dimension, list), rule_of(dimension), value);
     }
   }
 }
@@ -269,6 +312,11 @@ void Checker::check(const Creative& row) {
   if (!row.language.empty() && !canonical(Dimension::kLanguage, row.language, scratch_)) {
     problem("language", rule_of(Dimension::kLanguage), row.language);
   }
+  if (!row.click_url.empty() && !is_click_url(row.click_url, scratch_)) {
+    problem("click_url",
+            "must be an http or https address or an app's link, such as https://shop.example",
+            row.click_url);
+  }
 }
 
 }  // namespace
@@ -279,6 +327,34 @@ CheckedRows check(const CatalogRows& rows, std::span<const TimeZone> zones) {
 
 std::vector<Problem> check_rows(const CatalogRows& rows, std::span<const TimeZone> zones) {
   return check(rows, zones).problems;
+}
+
+std::vector<Problem> contradictions(const CatalogRows& rows) {
+  std::vector<Problem> out;
+  std::unordered_set<std::string> included;
+  std::string spelling;
+  for (const LineItem& row : rows.line_items) {
+    for (size_t i = 0; i < kDimensions; ++i) {
+      const auto dimension = static_cast<Dimension>(i);
+      const Lists& lists = row.targeting.lists[i];
+      included.clear();
+      for (const std::string& value : lists.exclude.empty() ? lists.exclude : lists.include) {
+        if (canonical(dimension, value, spelling)) {
+          included.insert(spelling);
+        }
+      }
+      for (const std::string& value : lists.exclude) {
+        if (canonical(dimension, value, spelling) && included.contains(spelling)) {
+          out.push_back({.kind = RowKind::kLineItem,
+                         .id = row.id,
+                         .field = field_of(dimension, "exclude"),
+                         .message = "is in include too: it is never served",
+                         .value = value.substr(0, kValueBytes)});
+        }
+      }
+    }
+  }
+  return out;
 }
 
 std::string_view to_string(RowKind kind) {

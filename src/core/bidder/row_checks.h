@@ -20,4 +20,8 @@ struct CheckedRows {
 /// which is meant.
 [[nodiscard]] CheckedRows check(const CatalogRows& rows, std::span<const TimeZone> zones);
 
+/// Values that a line item both includes and excludes, in whichever spelling: they are never
+/// served, which nobody means. The row serves its other values, so it is not broken by them.
+[[nodiscard]] std::vector<Problem> contradictions(const CatalogRows& rows);
+
 }  // namespace spillway::bidder
