@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "adapters/catalog_source.h"

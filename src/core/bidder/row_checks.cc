@@ -319,6 +319,27 @@ void Checker::check(const Creative& row) {
   }
 }
 
+// What is excluded though it is included, in whatever spelling.
+std::vector<std::string_view> in_both(const Lists& lists, Dimension dimension) {
+  std::vector<std::string_view> out;
+  if (lists.exclude.empty()) {
+    return out;
+  }
+  std::unordered_set<std::string> included;
+  std::string spelling;
+  for (const std::string& value : lists.include) {
+    if (canonical(dimension, value, spelling)) {
+      included.insert(spelling);
+    }
+  }
+  for (const std::string& value : lists.exclude) {
+    if (canonical(dimension, value, spelling) && included.contains(spelling)) {
+      out.emplace_back(value);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 CheckedRows check(const CatalogRows& rows, std::span<const TimeZone> zones) {
@@ -331,26 +352,15 @@ std::vector<Problem> check_rows(const CatalogRows& rows, std::span<const TimeZon
 
 std::vector<Problem> contradictions(const CatalogRows& rows) {
   std::vector<Problem> out;
-  std::unordered_set<std::string> included;
-  std::string spelling;
   for (const LineItem& row : rows.line_items) {
     for (size_t i = 0; i < kDimensions; ++i) {
       const auto dimension = static_cast<Dimension>(i);
-      const Lists& lists = row.targeting.lists[i];
-      included.clear();
-      for (const std::string& value : lists.exclude.empty() ? lists.exclude : lists.include) {
-        if (canonical(dimension, value, spelling)) {
-          included.insert(spelling);
-        }
-      }
-      for (const std::string& value : lists.exclude) {
-        if (canonical(dimension, value, spelling) && included.contains(spelling)) {
-          out.push_back({.kind = RowKind::kLineItem,
-                         .id = row.id,
-                         .field = field_of(dimension, "exclude"),
-                         .message = "is in include too: it is never served",
-                         .value = value.substr(0, kValueBytes)});
-        }
+      for (const std::string_view value : in_both(row.targeting.lists[i], dimension)) {
+        out.push_back({.kind = RowKind::kLineItem,
+                       .id = row.id,
+                       .field = field_of(dimension, "exclude"),
+                       .message = "is in include too: it is never served",
+                       .value = std::string(value.substr(0, kValueBytes))});
       }
     }
   }

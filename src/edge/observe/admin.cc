@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "base/time.h"
 #include "net/http.h"
 #include "observe/mode_order.h"
 
