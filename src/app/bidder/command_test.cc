@@ -1,37 +1,22 @@
 // The command line of the program as it is run: what it takes, and what it must not do.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "app/bidder/demo.h"
+#include "app/config/command_fixture.h"
 
 namespace spillway::app::bidding {
 namespace {
 
-struct Ended {
-  int status = -1;
-  std::string out;  ///< Both outputs.
-};
+using app::testing::Ended;
 
 /// Runs `spillway bidder …` to its end.
-Ended run_bidder(const std::string& args) {
-  const std::string command = SPILLWAY_BINARY_DIR "/libexec/spillway-bidder " + args + " 2>&1";
-  Ended ended;
-  // NOLINTNEXTLINE(bugprone-command-processor): the words are this test's own.
-  std::FILE* const pipe = ::popen(command.c_str(), "r");
-  char bytes[4096];
-  for (size_t size = 0; (size = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) {
-    ended.out.append(bytes, size);
-  }
-  ended.status = WEXITSTATUS(::pclose(pipe));
-  return ended;
-}
+Ended run_bidder(const std::string& args) { return app::testing::run_command("bidder", args); }
 
 class BidderCommand : public ::testing::Test {
  protected:

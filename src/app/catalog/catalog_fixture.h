@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <sys/wait.h>
-
+#include "app/config/command_fixture.h"
 #include "bidder/model.h"
 
 namespace spillway::app::catalog::testing {
@@ -40,23 +39,11 @@ class Folder {
   std::string path_;
 };
 
-struct Ended {
-  int status = -1;
-  std::string out;  ///< Both outputs.
-};
+using app::testing::Ended;
 
 /// Runs `spillway catalog …` to its end.
 inline Ended run_catalog(const std::string& args) {
-  const std::string command = SPILLWAY_BINARY_DIR "/libexec/spillway-catalog " + args + " 2>&1";
-  Ended ended;
-  // NOLINTNEXTLINE(bugprone-command-processor): the words are this test's own.
-  std::FILE* const pipe = ::popen(command.c_str(), "r");
-  char bytes[4096];
-  for (size_t size = 0; (size = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) {
-    ended.out.append(bytes, size);
-  }
-  ended.status = WEXITSTATUS(::pclose(pipe));
-  return ended;
+  return app::testing::run_command("catalog", args);
 }
 
 /// Rows with everything that is hard to write down, and without problems.
