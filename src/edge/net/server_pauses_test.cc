@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -286,6 +287,18 @@ TEST_F(ServerPausesTest, ADrainEndsAPauseAndHoldsNobody) {
   const uint64_t pauses = counters().read_pauses.value();
   pause(1h);
   EXPECT_EQ(counters().read_pauses.value(), pauses);
+}
+
+// ThreadSanitizer sees it when the timer is left to the thread that lets go of the server last.
+TEST_F(ServerPausesTest, APauseEndsOnItsWorkersThreadWhoeverLetsGoOfTheServerLast) {
+  start({}, 2);
+  threads_.back()->sync([&] { server_->pause_reads(1, threads_.back()->reactor.refresh() + 1h); });
+  std::promise<void> others_are_done;
+  threads_.front()->reactor.post([done = others_are_done.get_future()] { done.wait(); });
+  server_.reset();
+  threads_.back()->sync([] {});
+  others_are_done.set_value();
+  threads_.front()->sync([] {});
 }
 
 }  // namespace

@@ -128,6 +128,9 @@ void ServerWorker::end_pause() {
 }
 
 void ServerWorker::close_all() {
+  if (std::exchange(reads_paused_, false)) {
+    cancel();
+  }
   if (connections_.empty()) {
     return;  // nor is the reactor touched: another worker's thread may be the last to let go
   }
