@@ -150,7 +150,7 @@ class Bench final : public CallerConnection {
   }
 
   void receive(std::string_view bytes) {
-    alive_ = alive_ && session_->receive(bytes);
+    alive_ = alive_ && session_->receive(bytes, reactor_.now());
     if (!alive_) {
       session_->detach_all();
     }
