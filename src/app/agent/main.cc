@@ -10,6 +10,7 @@
 #include "app/agent/agent_config.h"
 #include "app/agent/service.h"
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/serving/console.h"
@@ -74,8 +75,7 @@ int run_with(const Options& options) {
   }
   Service service(std::move(config), [&options] { return read_again(options); });
   if (!service.error().empty()) {
-    fmt::print(stderr, "spillway agent: {}\n", service.error());
-    return kFailed;
+    return complain("spillway agent: " + service.error(), options.json, kFailed);
   }
   service.run([&](const std::string& listen, const std::string& admin) {
     print_started(listen, admin, options.json);

@@ -11,6 +11,7 @@
 #include "app/balance/balance_report.h"
 #include "app/balance/samples_file.h"
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "base/time.h"
 #include "capacity/forecast.h"
 #include "capacity/law_settings.h"
@@ -37,26 +38,26 @@ base::Duration duration_of(double seconds) {
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
 }
 
-/// What the options say of the law; prints what is wrong with them.
-bool bind_law(Options& options) {
+/// Takes what the options say of the law. Empty, or what is wrong with them.
+std::string bind_law(Options& options) {
   auto& settings = options.report.settings;
   const auto law = capacity::law_of(options.law);
   if (!law) {
-    fmt::print(stderr,
-               "spillway balance: --law: \"{}\" is none of equal, static, setpoint, "
-               "zone_mean_additive, zone_mean_multiplicative, capacity\n",
-               options.law);
-    return false;
+    return fmt::format(
+        "spillway balance: --law: \"{}\" is none of equal, static, setpoint, "
+        "zone_mean_additive, zone_mean_multiplicative, capacity",
+        options.law);
   }
   settings.law.law = *law;
   settings.law.period = duration_of(options.period_s);
   settings.law.own_delay = duration_of(options.own_delay_s);
   settings.law.mean_delay = settings.publish_delay = duration_of(options.mean_delay_s);
-  const auto problems = capacity::check(settings.law);
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "spillway balance: {}: {}\n", problem.key, problem.what);
+  std::string all;
+  for (const auto& problem : capacity::check(settings.law)) {
+    all += fmt::format("{}spillway balance: {}: {}", all.empty() ? "" : "\n", problem.key,
+                       problem.what);
   }
-  return problems.empty();
+  return all;
 }
 
 void add_law_options(CLI::App& command, Options& options) {
@@ -89,15 +90,18 @@ int run_verify(const RecordedSamples& recorded, const Options& options) {
 }
 
 int run_report(Options& options) {
-  if (!bind_law(options)) {
-    return kWrongUsage;
+  if (const std::string problem = bind_law(options); !problem.empty()) {
+    return complain(problem, options.json, kWrongUsage);
   }
+  const auto failed = [&options](const std::string& why) {
+    return complain(fmt::format("spillway balance: {}: {}", options.samples, why), options.json,
+                    kFailed);
+  };
   std::ifstream file;
   if (options.samples != "-") {
     file.open(options.samples);
     if (!file) {
-      fmt::print(stderr, "spillway balance: {}: cannot be read\n", options.samples);
-      return kFailed;
+      return failed("cannot be read");
     }
   }
   const auto recorded = read_samples(options.samples == "-" ? std::cin : file);
@@ -106,8 +110,7 @@ int run_report(Options& options) {
                recorded.bad_lines, recorded.first_problem);
   }
   if (recorded.samples.empty()) {
-    fmt::print(stderr, "spillway balance: {}: has no samples\n", options.samples);
-    return kFailed;
+    return failed("has no samples");
   }
   if (options.verify) {
     return run_verify(recorded, options);
@@ -117,12 +120,9 @@ int run_report(Options& options) {
   report.bad_lines = recorded.bad_lines;
   report.forecast = capacity::forecast(recorded.samples, report.settings);
   if (report.forecast.zones == 0) {
-    fmt::print(
-        stderr,
-        "spillway balance: {}: no server that serves says how many requests it answered well "
-        "(the agents' load.url): there is nothing to compare\n",
-        options.samples);
-    return kFailed;
+    return failed(
+        "no server that serves says how many requests it answered well (the agents' load.url): "
+        "there is nothing to compare");
   }
   fmt::print("{}", options.json ? report_json(report) : report_text(report));
   if (!options.plot.empty()) {
@@ -138,8 +138,8 @@ int run_report(Options& options) {
 
 int run_check_gain(Options& options) {
   options.law = options.law == "capacity" ? "zone_mean_multiplicative" : options.law;
-  if (!bind_law(options)) {
-    return kFailed;
+  if (const std::string problem = bind_law(options); !problem.empty()) {
+    return complain(problem, false, kFailed);
   }
   const auto& law = options.report.settings.law;
   const double delay = capacity::delay_periods(law.period, law.own_delay, law.mean_delay);

@@ -1,5 +1,4 @@
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "app/balancer/commands.h"
 #include "app/balancer/haproxy_file.h"
 #include "app/balancer/lint.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 
 namespace spillway::app::balancing {
@@ -20,13 +20,11 @@ int print_lint(const std::vector<std::string>& paths, bool json) {
   for (const std::string& path : paths) {
     const auto text = read_whole_file(path, kMostBytes);
     if (!text) {
-      fmt::print(stderr, "{}\n", text.error());
-      return kUnreadable;
+      return complain(text.error(), json, kUnreadable);
     }
     const HaproxyFile file(*text);
     if (file.sections().empty()) {
-      fmt::print(stderr, "{}: has no section of a HAProxy configuration\n", path);
-      return kUnreadable;
+      return complain(path + ": has no section of a HAProxy configuration", json, kUnreadable);
     }
     const auto findings = lint(file);
     fmt::print("{}", json ? lint_json(findings, path) : lint_text(findings, path));

@@ -12,6 +12,7 @@
 #include "app/balancer/change.h"
 #include "app/balancer/commands.h"
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
@@ -92,8 +93,7 @@ int serve(BalancerConfig config, const Options& options) {
   }
   Balancer balancer(std::move(config), std::move(run));
   if (!balancer.error().empty()) {
-    fmt::print(stderr, "spillway balancer: {}\n", balancer.error());
-    return kFailed;
+    return complain("spillway balancer: " + balancer.error(), options.json, kFailed);
   }
   const bool ok = balancer.run([&](const std::string& admin) {
     if (options.once) {
@@ -169,8 +169,7 @@ int run(int argc, char** argv) {
     return print_status(admin, status_json);
   }
   if (options.path.empty()) {
-    fmt::print(stderr, "spillway balancer: --config is required\n");
-    return kWrongUsage;
+    return complain("spillway balancer: --config is required", options.json, kWrongUsage);
   }
   return run_with(options);
 }

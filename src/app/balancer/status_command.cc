@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/balancer/commands.h"
+#include "app/config/complaint.h"
 #include "app/config/url.h"
 #include "base/call_result.h"
 #include "net/client.h"
@@ -74,10 +74,12 @@ void print_haproxy(const Document& json, NodeId haproxy) {
 }  // namespace
 
 int print_status(const std::string& admin, bool json) {
+  constexpr int kFailed = 1;
   const auto place = parse_listen(admin);
   if (!place) {
-    fmt::print(stderr, "spillway balancer: --admin must be ADDRESS:PORT, is \"{}\"\n", admin);
-    return 1;
+    return complain(
+        fmt::format("spillway balancer: --admin must be ADDRESS:PORT, is \"{}\"", admin), json,
+        kFailed);
   }
   const net::OsClock clock;
   net::Reactor reactor(clock);
@@ -91,8 +93,7 @@ int print_status(const std::string& admin, bool json) {
   const openrtb::Padded text(caller.answer);
   Document document;
   if (!caller.good || !document.walk(text.view())) {
-    fmt::print(stderr, "spillway balancer: no balancer answers at {}\n", admin);
-    return 1;
+    return complain("spillway balancer: no balancer answers at " + admin, json, kFailed);
   }
   if (json) {
     fmt::print("{}", caller.answer);

@@ -13,6 +13,7 @@
 #include "app/bidder/demo.h"
 #include "app/bidder/service.h"
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/config/server_config.h"
@@ -39,8 +40,7 @@ int serve(BidderConfig config, ServiceParts parts, const Options& options) {
   raise_file_limit();
   Service service(std::move(config), std::move(parts));
   if (!service.error().empty()) {
-    fmt::print(stderr, "spillway bidder: {}\n", service.error());
-    return kFailed;
+    return complain("spillway bidder: " + service.error(), options.json, kFailed);
   }
   const bool clean = service.run([&](const std::string& listen, const std::string& admin) {
     print_started(listen, admin, options.json);
@@ -104,8 +104,7 @@ int run_with(const Options& options) {
                            ? write_demo_catalog(config.catalog.address, wall_clock_ms() / 1'000)
                            : demo_file->error();
     if (!error.empty()) {
-      fmt::print(stderr, "spillway bidder: {}\n", error);
-      return kFailed;
+      return complain("spillway bidder: " + error, options.json, kFailed);
     }
     parts.is_demo = true;
     parts.note = fmt::format(
@@ -155,8 +154,7 @@ int run(int argc, char** argv) {
     return *status;
   }
   if (!options.demo && options.path.empty()) {
-    fmt::print(stderr, "spillway bidder: --config or --demo is required\n");
-    return kWrongUsage;
+    return complain("spillway bidder: --config or --demo is required", options.json, kWrongUsage);
   }
   return run_with(options);
 }

@@ -18,6 +18,7 @@
 #include "app/catalog/progress_bar.h"
 #include "app/catalog/report.h"
 #include "app/catalog/text_file.h"
+#include "app/config/complaint.h"
 #include "bidder/caps/keys.h"
 #include "bidder/caps/user.h"
 #include "bidder/catalog.h"
@@ -25,7 +26,6 @@
 #include "bidder/generate/users.h"
 #include "bidder/model.h"
 #include "bidder/row_checks.h"
-#include "openrtb/document.h"
 
 namespace spillway::app::catalog {
 
@@ -37,14 +37,7 @@ void say(const Options& options, const Report& report) {
 }
 
 int fail(const Options& options, const std::string& problem) {
-  if (options.json) {
-    std::string out = R"({"error":)";
-    openrtb::append_json_string(out, problem);
-    fmt::print("{}}}\n", out);
-  } else {
-    fmt::print(stderr, "{}\n", problem);
-  }
-  return kUnreadable;
+  return complain(problem, options.json, kUnreadable);
 }
 
 adapters::StoreResult<void> write(const Options& options, const bidder::CatalogRows& rows) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/demo/demo.h"
 #include "app/demo/demo_plan.h"
 #include "app/demo/demo_report.h"
@@ -57,8 +58,7 @@ int run(int argc, char** argv) {
     summary = summary_json(plan, demo.state(), demo.farm_json());
   }
   if (!problem.empty()) {
-    fmt::print(stderr, "spillway demo: {}\n", problem);
-    return 2;
+    return spillway::app::complain("spillway demo: " + problem, json, spillway::app::kWrongUsage);
   }
   if (json) {
     fmt::print("{}", summary);

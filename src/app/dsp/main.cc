@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/dsp/farm.h"
@@ -21,8 +22,11 @@
 
 namespace {
 
+using spillway::app::complain;
 using spillway::app::Farm;
 using spillway::app::FarmConfig;
+
+constexpr int kFailed = 1;
 
 constexpr const char* kExamples = R"(Examples:
   spillway dsp --config farm.yaml
@@ -68,8 +72,7 @@ int serve(const FarmConfig& config, bool json) {
                                             [&reactor](int) { reactor.stop(); });
   Farm farm(reactor, config, clock.now());
   if (!farm.error().empty()) {
-    fmt::print(stderr, "event=start_failed why=\"{}\"\n", farm.error());
-    return 1;
+    return complain("spillway dsp: " + farm.error(), json, kFailed);
   }
   std::vector<spillway::net::Server::Worker> workers;
   workers.push_back(
@@ -79,8 +82,7 @@ int serve(const FarmConfig& config, bool json) {
        }});
   spillway::net::Server admin(config.admin_listen, {}, std::move(workers));
   if (!admin.error().empty()) {
-    fmt::print(stderr, "event=start_failed why=\"{}\"\n", admin.error());
-    return 1;
+    return complain("spillway dsp: " + admin.error(), json, kFailed);
   }
   admin.start();
   announce(farm, admin.port(), json);
@@ -103,19 +105,19 @@ int run(int argc, char** argv) {
   }
   const auto text = spillway::app::read_config_file(path);
   if (!text) {
-    fmt::print(stderr, "{}\n", text.error());
-    return 1;
+    return complain(text.error(), json, kFailed);
   }
   std::vector<spillway::app::ConfigProblem> problems;
   const FarmConfig config = spillway::app::read_farm_config(*text, problems);
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, path));
-  }
   if (!problems.empty()) {
-    return 1;
+    return spillway::app::report_problems(problems, path, json);
   }
   if (check) {
-    fmt::print("{}: sound, {} DSPs\n", path, config.dsps.size());
+    if (json) {
+      fmt::print("{{\"ok\":true,\"problems\":[]}}\n");
+    } else {
+      fmt::print("{}: sound, {} DSPs\n", path, config.dsps.size());
+    }
     return 0;
   }
   return serve(config, json);

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/exchange_config.h"
 #include "app/config/plan.h"
@@ -63,8 +64,7 @@ int serve(ExchangeConfig config, const std::string& path, bool json) {
   raise_file_limit();
   Service service(std::move(config), path);
   if (!service.error().empty()) {
-    fmt::print(stderr, "spillway exchange: {}\n", service.error());
-    return kFailed;
+    return complain("spillway exchange: " + service.error(), json, kFailed);
   }
   const bool clean = service.run([json](const std::string& listen, const std::string& admin) {
     print_started(listen, admin, json);

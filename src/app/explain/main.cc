@@ -1,4 +1,3 @@
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -6,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/replay/log_file.h"
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
@@ -46,8 +46,7 @@ int run(int argc, char** argv) {
   }
   const auto log = read_log(path);
   if (!log) {
-    fmt::print(stderr, "{}\n", log.error());
-    return kNotFound;
+    return complain(log.error(), json, kNotFound);
   }
   uint64_t found = 0;
   openrtb::Document document;
@@ -62,9 +61,9 @@ int run(int argc, char** argv) {
     return true;
   });
   if (found == 0) {
-    fmt::print(stderr, "no auction with the id \"{}\" in {}{}\n", id, path,
-               damage.any() ? "; " + damage.first : std::string());
-    return kNotFound;
+    return complain(fmt::format("no auction with the id \"{}\" in {}{}", id, path,
+                                damage.any() ? "; " + damage.first : std::string()),
+                    json, kNotFound);
   }
   return 0;
 }

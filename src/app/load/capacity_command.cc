@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/url.h"
 #include "app/load/capacity.h"
 #include "app/load/commands.h"
@@ -156,7 +157,7 @@ class Capacity {
       return std::unexpected("--metrics: " + page.error());
     }
     for (const std::string& name : {options_.misses_metric, options_.shed_metric}) {
-      if (page->find("# TYPE " + name + " ") == std::string::npos) {
+      if (!page->contains("# TYPE " + name + " ")) {
         return std::unexpected(fmt::format("--metrics: the page has no metric {}", name));
       }
     }
@@ -172,11 +173,6 @@ class Capacity {
   double capacity_ = 0;
   bool generator_bound_ = false;
 };
-
-int complain(const std::string& problem) {
-  fmt::print(stderr, "{}\n", problem);
-  return kWrongUsage;
-}
 
 /// Empty, or what is wrong; fills what the texts say.
 std::string read_texts(CapacityOptions& options, std::optional<HttpUrl>& metrics) {
@@ -213,21 +209,21 @@ int run_capacity(int argc, char** argv) {
   }
   std::optional<HttpUrl> metrics;
   if (const auto problem = read_texts(options, metrics); !problem.empty()) {
-    return complain(problem);
+    return complain(problem, options.json, kWrongUsage);
   }
   auto settings = settings_of(options.load);
   if (!settings) {
-    return complain(settings.error());
+    return complain(settings.error(), options.json, kWrongUsage);
   }
   settings->shuffle = options.corpus.shuffle;
   const auto corpus = corpus_of(options.corpus, options.load.seed);
   if (!corpus) {
-    return complain(corpus.error());
+    return complain(corpus.error(), options.json, kWrongUsage);
   }
   Capacity capacity(options, std::move(*settings), corpus->has_value() ? &**corpus : nullptr,
                     std::move(metrics));
   if (const auto problem = capacity.run(); !problem.empty()) {
-    return complain(problem);
+    return complain(problem, options.json, kWrongUsage);
   }
   if (options.json) {
     fmt::print(R"({{"capacity_per_s":{:.1f},"generator_bound":{},"hold_s":{:.0f}}})"

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/load/commands.h"
-#include "app/load/options.h"
 #include "app/load/run_file.h"
 #include "base/result.h"
 #include "workload/comparison.h"
@@ -101,8 +101,7 @@ int run_compare(int argc, char** argv) {
   auto a = read_run(first);
   auto b = read_run(second);
   if (!a || !b) {
-    fmt::print(stderr, "{}\n", !a ? a.error() : b.error());
-    return kWrongUsage;
+    return complain(!a ? a.error() : b.error(), json, kWrongUsage);
   }
   const auto differences = workload::compare_runs(std::move(*a), std::move(*b), settings);
   if (json) {

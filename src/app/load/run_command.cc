@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/load/commands.h"
 #include "app/load/generator.h"
 #include "app/load/load_run.h"
@@ -50,11 +51,6 @@ struct RunOptions {
   std::string every_text;
   std::optional<base::Duration> every;
 };
-
-int complain(const std::string& problem) {
-  fmt::print(stderr, "{}\n", problem);
-  return kWrongUsage;
-}
 
 /// Prints and writes the report; the exit status.
 int conclude(const RunSummary& run, const RunOptions& options,
@@ -112,26 +108,26 @@ int run_load(int argc, char** argv) {
   }
   auto settings = settings_of(options.load);
   if (!settings) {
-    return complain(settings.error());
+    return complain(settings.error(), options.json, kWrongUsage);
   }
   auto schedule = schedule_of(options.schedule, options.corpus.time_scale);
   if (!schedule) {
-    return complain(schedule.error());
+    return complain(schedule.error(), options.json, kWrongUsage);
   }
   settings->arrivals = std::move(*schedule);
   settings->shuffle = options.corpus.shuffle;
   const auto corpus = corpus_of(options.corpus, options.load.seed);
   if (!corpus) {
-    return complain(corpus.error());
+    return complain(corpus.error(), options.json, kWrongUsage);
   }
   const auto gates = gates_of(options.outputs);
   if (!gates) {
-    return complain(gates.error());
+    return complain(gates.error(), options.json, kWrongUsage);
   }
   if (!options.every_text.empty()) {
     const auto every = time_option("--every", options.every_text);
     if (!every) {
-      return complain(every.error());
+      return complain(every.error(), options.json, kWrongUsage);
     }
     options.every = *every;
   }
@@ -141,11 +137,11 @@ int run_load(int argc, char** argv) {
   const LoadPlan plan = plan_of(*settings, options.load.workers, LoadMeans::of_this_machine());
   fmt::print(stderr, "{}\n", plan.text);
   if (!plan.refusal.empty()) {
-    fmt::print(stderr, "{}{}\n", plan.refusal,
-               options.load.force ? "; going on as told" : "; say --force to run it all the same");
     if (!options.load.force) {
-      return kWrongUsage;
+      return complain(plan.refusal + "; say --force to run it all the same", options.json,
+                      kWrongUsage);
     }
+    fmt::print(stderr, "{}; going on as told\n", plan.refusal);
   }
   return drive(*settings, options, corpus->has_value() ? &**corpus : nullptr, *gates);
 }

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/model/convert.h"
 #include "app/model/report.h"
@@ -39,14 +40,12 @@ int check(const Options& options) {
 int eval(const Options& options) {
   const auto bytes = read_whole_file(options.file, bidder::kMaxModelBytes);
   if (!bytes) {
-    fmt::print(stderr, "{}\n", bytes.error());
-    return kRefused;
+    return complain(bytes.error(), false, kRefused);
   }
   const auto done = eval_model(*bytes, std::cin, std::cout);
   std::cout.flush();
   if (!done) {
-    fmt::print(stderr, "{}\n", done.error());
-    return kRefused;
+    return complain(done.error(), false, kRefused);
   }
   return std::cout.good() ? 0 : kRefused;
 }
@@ -54,13 +53,11 @@ int eval(const Options& options) {
 int convert(const Options& options) {
   const auto bytes = read_whole_file(options.file, bidder::kMaxModelBytes);
   if (!bytes) {
-    fmt::print(stderr, "{}\n", bytes.error());
-    return kRefused;
+    return complain(bytes.error(), options.json, kRefused);
   }
   const auto file = convert_model(*bytes, options.convert);
   if (!file) {
-    fmt::print(stderr, "{}: {}\n", options.file, file.error());
-    return kRefused;
+    return complain(options.file + ": " + file.error(), options.json, kRefused);
   }
   if (options.out.empty()) {
     std::cout << *file << std::flush;
@@ -69,8 +66,7 @@ int convert(const Options& options) {
   std::ofstream out(options.out, std::ios::binary | std::ios::trunc);
   out << *file << std::flush;
   if (!out.good()) {
-    fmt::print(stderr, "{}: cannot be written\n", options.out);
-    return kRefused;
+    return complain(options.out + ": cannot be written", options.json, kRefused);
   }
   const ModelReport report = report_on(options.out);
   fmt::print("{}", options.json ? json_of(report) : text_of(report));

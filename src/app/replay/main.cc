@@ -2,12 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <CLI/CLI.hpp>  // NOLINT(misc-include-cleaner): its parts do not stand alone
 #include <fmt/core.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/replay/log_file.h"
 #include "exchange/auction.h"
 #include "exchange/record.h"
@@ -83,8 +83,7 @@ int run(int argc, char** argv) {
   }
   const auto log = read_log(path);
   if (!log) {
-    fmt::print(stderr, "{}\n", log.error());
-    return kDiffers;
+    return complain(log.error(), json, kDiffers);
   }
   Result result;
   exchange::Auction auction;

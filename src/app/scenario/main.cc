@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/config_file.h"
 #include "app/config/reader.h"
 #include "app/scenario/compare.h"
@@ -48,18 +48,19 @@ struct Options {
 std::string name_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 /// Nothing when the file is not sound, after saying all that is wrong.
-std::optional<Scenario> load_scenario(const std::string& path, bool shortened) {
+std::optional<Scenario> load_scenario(const std::string& path, bool shortened, bool json) {
   const auto text = read_config_file(path);
   if (!text) {
-    fmt::print(stderr, "spillway scenario: {}\n", text.error());
+    complain("spillway scenario: " + text.error(), json, kWrongUsage);
     return std::nullopt;
   }
   std::vector<ConfigProblem> problems;
   auto scenario = read_scenario(*text, shortened, {}, problems);
-  for (const auto& problem : problems) {
-    fmt::print(stderr, "{}\n", to_string(problem, path));
+  if (!problems.empty()) {
+    report_problems(problems, path, json);
+    return std::nullopt;
   }
-  return problems.empty() ? std::optional(std::move(scenario)) : std::nullopt;
+  return scenario;
 }
 
 ScenarioRun::Settings settings_of(const ScenarioVars& vars, bool faults) {
@@ -94,7 +95,7 @@ int status_of(RunEnd end) {
 }
 
 int run_one(const Options& options) {
-  const auto scenario = load_scenario(options.file, options.shortened);
+  const auto scenario = load_scenario(options.file, options.shortened, options.json);
   if (!scenario) {
     return kWrongUsage;
   }
@@ -133,14 +134,14 @@ int run_one(const Options& options) {
 }
 
 int compare(const Options& options) {
-  const auto scenario = load_scenario(options.file, options.shortened);
+  const auto scenario = load_scenario(options.file, options.shortened, options.json);
   if (!scenario) {
     return kWrongUsage;
   }
   if (scenario->options.empty() || scenario->options.front().faults) {
-    fmt::print(stderr, "{}: options: the first must be the day without faults (faults: false)\n",
-               options.file);
-    return kWrongUsage;
+    return complain(
+        options.file + ": options: the first must be the day without faults (faults: false)",
+        options.json, kWrongUsage);
   }
   std::vector<OptionFigures> all;
   Record calm;
@@ -153,8 +154,8 @@ int compare(const Options& options) {
     const RunEnd end = run.run();
     end_progress();
     if (end != RunEnd::kRan) {
-      fmt::print(stderr, "{}: did not run: {}\n", option.name, run.why());
-      return status_of(end);
+      return complain(fmt::format("{}: did not run: {}", option.name, run.why()), options.json,
+                      status_of(end));
     }
     if (!option.faults) {
       calm = run.record();
@@ -172,7 +173,7 @@ int check(const Options& options) {
   int status = 0;
   for (const auto& file : options.files) {
     for (const bool shortened : {false, true}) {
-      status = load_scenario(file, shortened) ? status : kWrongUsage;
+      status = load_scenario(file, shortened, false) ? status : kWrongUsage;
     }
   }
   return status;

@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdio>
 #include <string>
 #include <thread>
 
@@ -7,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "app/command_line.h"
+#include "app/config/complaint.h"
 #include "app/config/url.h"
 #include "app/load/metrics_page.h"
 #include "app/stages/stage_table.h"
@@ -37,27 +37,28 @@ int run(int argc, char** argv) {
   }
   auto url = parse_http_url(address);
   if (!url || url->tls) {
-    fmt::print(stderr, "spillway stages: address: {}\n", url ? "must be plain http" : url.error());
-    return kWrongUsage;
+    return complain(
+        "spillway stages: address: " + (url ? std::string("must be plain http") : url.error()),
+        json, kWrongUsage);
   }
   if (url->target == "/") {
     url->target = "/metrics";
   }
+  const auto failed = [&](const std::string& why) {
+    return complain(fmt::format("spillway stages: {}: {}", address, why), json, kFailed);
+  };
   const auto before = fetch_page(*url);
   if (!before) {
-    fmt::print(stderr, "spillway stages: {}: {}\n", address, before.error());
-    return kFailed;
+    return failed(before.error());
   }
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   const auto after = fetch_page(*url);
   if (!after) {
-    fmt::print(stderr, "spillway stages: {}: {}\n", address, after.error());
-    return kFailed;
+    return failed(after.error());
   }
   const auto rows = stages_between(*before, *after);
   if (rows.empty()) {
-    fmt::print(stderr, "spillway stages: {}: has no stages\n", address);
-    return kFailed;
+    return failed("has no stages");
   }
   fmt::print("{}", json ? table_json(rows) : table_text(rows));
   return 0;
