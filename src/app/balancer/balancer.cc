@@ -74,8 +74,8 @@ base::Result<std::unique_ptr<adapters::Registry>, std::string> open_registry(
     http.tls = std::move(*tls);
   }
   return config.kind == RegistryKind::kConsul
-             ? adapters::consul_registry(reactor, std::move(http), config.settings)
-             : adapters::etcd_registry(reactor, std::move(http), config.settings);
+             ? adapters::consul_registry(reactor, http, config.settings)
+             : adapters::etcd_registry(reactor, http, config.settings);
 }
 
 Balancer::Balancer(BalancerConfig config, RunOptions options)

@@ -169,8 +169,7 @@ void HaproxyWatch::apply() {
   }
   // A reload right after them is to find them in the state file.
   commands.push_back(picture_commands(backend_)[kStatesAnswer]);
-  client_.run(std::move(commands),
-              [this](const adapters::HaproxyAnswers& answers) { end_changes(answers); });
+  client_.run(commands, [this](const adapters::HaproxyAnswers& answers) { end_changes(answers); });
 }
 
 void HaproxyWatch::end_changes(const adapters::HaproxyAnswers& answers) {

@@ -1,7 +1,6 @@
 #include "app/config/account_config.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <set>
 #include <string>

@@ -17,20 +17,32 @@ using observe::MetricsPage;
 
 namespace {
 
+std::string_view reason_name(size_t reason) {
+  return reason == WorkerStats::kShedForMemory
+             ? "memory"
+             : to_string(static_cast<resilience::ShedReason>(reason));
+}
+
+std::string_view priority_name(size_t priority) {
+  return priority == WorkerStats::kShedUnread
+             ? "unread"
+             : to_string(static_cast<resilience::Criticality>(priority));
+}
+
+void write_shed_of(const MetricSources& sources, size_t level, size_t reason, size_t priority,
+                   MetricsPage& page) {
+  page.counter("spillway_exchange_shed_total", "Auctions shed, by level, reason and priority.",
+               {{"level", level == 0 ? "1" : "2"},
+                {"reason", reason_name(reason)},
+                {"priority", priority_name(priority)}},
+               sum(sources, [=](auto& s) -> auto& { return s.shed[level][reason][priority]; }));
+}
+
 void write_shed(const MetricSources& sources, MetricsPage& page) {
   for (size_t level = 0; level < 2; ++level) {
     for (size_t reason = 1; reason <= WorkerStats::kShedForMemory; ++reason) {
       for (size_t priority = 0; priority <= WorkerStats::kShedUnread; ++priority) {
-        page.counter(
-            "spillway_exchange_shed_total", "Auctions shed, by level, reason and priority.",
-            {{"level", level == 0 ? "1" : "2"},
-             {"reason", reason == WorkerStats::kShedForMemory
-                            ? "memory"
-                            : to_string(static_cast<resilience::ShedReason>(reason))},
-             {"priority", priority == WorkerStats::kShedUnread
-                              ? "unread"
-                              : to_string(static_cast<resilience::Criticality>(priority))}},
-            sum(sources, [=](auto& s) -> auto& { return s.shed[level][reason][priority]; }));
+        write_shed_of(sources, level, reason, priority, page);
       }
     }
   }

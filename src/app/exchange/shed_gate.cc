@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "app/config/exchange_config.h"
+#include "app/config/server_config.h"
 #include "app/exchange/stats.h"
 #include "base/time.h"
 #include "exchange/shed_levels.h"

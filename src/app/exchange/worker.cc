@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "app/exchange/dsp_hosts.h"
 #include "app/exchange/flight.h"
 #include "app/exchange/notice_desk.h"
 #include "app/exchange/recorder.h"

@@ -4,7 +4,10 @@
 #include "app/load/commands.h"
 
 int main(int argc, char** argv) {
-  using namespace spillway::app;
+  using spillway::app::run_capacity;
+  using spillway::app::run_compare;
+  using spillway::app::run_load;
+  using spillway::app::run_program;
   const std::string_view word = argc > 1 ? argv[1] : "";
   if (word == "compare") {
     return run_program(run_compare, argc - 1, argv + 1);

@@ -1,6 +1,5 @@
 #include "app/load/run_file.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -49,7 +48,7 @@ bool read_buckets(const Document& json, NodeId buckets, workload::RunBlock& bloc
       block.latency.emplace_back(static_cast<uint32_t>(*index), static_cast<uint32_t>(*value));
       index.reset();
     } else {
-      index = *value;
+      index = value;
     }
   }
   return !index;

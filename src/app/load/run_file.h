@@ -12,6 +12,6 @@ namespace spillway::app {
 /// What `spillway load --report` wrote, as far as a comparison needs it: a block an interval that
 /// had requests. The error is one sentence.
 [[nodiscard]] base::Result<std::vector<workload::RunBlock>, std::string> parse_run(
-    std::string_view json);
+    std::string_view text);
 
 }  // namespace spillway::app

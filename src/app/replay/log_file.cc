@@ -1,5 +1,6 @@
 #include "app/replay/log_file.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

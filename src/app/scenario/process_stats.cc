@@ -19,6 +19,7 @@ namespace spillway::app {
 
 namespace {
 
+// NOLINTNEXTLINE(misc-include-cleaner): of pid_t, which several headers of the system define.
 std::map<std::string, CpuUse> threads_of(pid_t pid) {
   std::map<std::string, CpuUse> threads;
   std::error_code ignored;

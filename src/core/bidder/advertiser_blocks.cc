@@ -1,6 +1,7 @@
 #include "bidder/advertiser_blocks.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,12 +18,7 @@ AdvertiserBlocks::AdvertiserBlocks(std::span<const Advertiser> advertisers) {
     for (const std::string& category : advertisers[i].categories) {
       exact_.add(category, i);
       if (const int64_t taxonomy = taxonomy_of(category); taxonomy != 1) {
-        auto filed = std::ranges::find(filed_, taxonomy, &Filed::taxonomy);
-        if (filed == filed_.end()) {
-          filed = filed_.insert(filed, {.taxonomy = taxonomy, .advertisers = {}});
-          filed->advertisers.resize(advertisers.size());
-        }
-        filed->advertisers[i] = 1;
+        filers_in(taxonomy, advertisers.size())[i] = 1;
       }
       for (std::string_view at = category; !at.empty(); at = parent_category(at)) {
         within_.add(at, i);
@@ -32,6 +28,15 @@ AdvertiserBlocks::AdvertiserBlocks(std::span<const Advertiser> advertisers) {
       domains_.add(at, i);
     }
   }
+}
+
+std::span<uint8_t> AdvertiserBlocks::filers_in(int64_t taxonomy, size_t advertisers) {
+  auto filed = std::ranges::find(filed_, taxonomy, &Filed::taxonomy);
+  if (filed == filed_.end()) {
+    filed = filed_.insert(filed, {.taxonomy = taxonomy, .advertisers = {}});
+    filed->advertisers.resize(advertisers);
+  }
+  return filed->advertisers;
 }
 
 std::span<const uint8_t> AdvertiserBlocks::filed_in(int64_t taxonomy) const {

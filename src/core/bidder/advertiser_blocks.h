@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -57,6 +58,9 @@ class AdvertiserBlocks {
     int64_t taxonomy = 0;
     std::vector<uint8_t> advertisers;
   };
+
+  /// By advertiser, of a taxonomy that is seen for the first time perhaps.
+  std::span<uint8_t> filers_in(int64_t taxonomy, size_t advertisers);
 
   std::vector<Filed> filed_;
   Groups within_;

@@ -11,6 +11,7 @@
 #include "bidder/creative_fit.h"
 #include "bidder/facts.h"
 #include "bidder/pipeline.h"
+#include "bidder/scoring/ab_split.h"
 #include "bidder/stages.h"
 #include "openrtb/consent/privacy.h"
 #include "openrtb/document.h"

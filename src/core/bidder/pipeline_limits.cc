@@ -1,5 +1,6 @@
 // What holds a Pipeline's contenders back: frequency caps and budgets.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>

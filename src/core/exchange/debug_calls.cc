@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/call_result.h"
+#include "base/time.h"
 #include "exchange/auction.h"
 #include "exchange/call.h"
 #include "exchange/conclusion.h"
@@ -39,6 +40,7 @@ class Writer {
   void uri(const Endpoint& endpoint);
   void request_body(const Ask& ask);
   void response_body(const Call& call);
+  size_t append_bid(const Document& document, NodeId bid, size_t done);
   void body(std::string_view member, std::string_view text);
 
   [[nodiscard]] const Candidate& candidate_of(const Ask& ask) const {
@@ -166,20 +168,27 @@ void Writer::response_body(const Call& call) {
   size_t done = 0;
   for (const NodeId seat : document.children(document.find(document.root(), Key::seatbid))) {
     for (const NodeId bid : document.children(document.find(seat, Key::bid))) {
-      for (const NodeId member : document.children(bid)) {
-        const openrtb::Node& node = document.node(member);
-        if (node.key == Key::nurl || node.key == Key::burl || node.key == Key::lurl) {
-          text_ += document.text().substr(done, node.begin - done);
-          text_ += '"';
-          text_ += kHidden;
-          text_ += '"';
-          done = node.end;
-        }
-      }
+      done = append_bid(document, bid, done);
     }
   }
   text_ += document.text().substr(done);
   body("responsebody", text_);
+}
+
+/// The document's text from `done` on, as far as the bid's last notice URL, and those hidden. Where
+/// the text goes on.
+size_t Writer::append_bid(const Document& document, NodeId bid, size_t done) {
+  for (const NodeId member : document.children(bid)) {
+    const openrtb::Node& node = document.node(member);
+    if (node.key == Key::nurl || node.key == Key::burl || node.key == Key::lurl) {
+      text_ += document.text().substr(done, node.begin - done);
+      text_ += '"';
+      text_ += kHidden;
+      text_ += '"';
+      done = node.end;
+    }
+  }
+  return done;
 }
 
 void Writer::body(std::string_view member, std::string_view text) {

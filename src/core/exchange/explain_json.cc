@@ -12,6 +12,7 @@
 #include "exchange/record.h"
 #include "exchange/snapshot.h"
 #include "openrtb/codes.h"
+#include "openrtb/consent/privacy.h"
 #include "openrtb/document.h"
 #include "resilience/outcome.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/money.h"
 #include "exchange/clearing/blocklist.h"
 #include "exchange/clearing/floors.h"
 #include "exchange/snapshot.h"

@@ -56,7 +56,7 @@ void NoticeTable::set_bytes_max(base::Instant now, size_t bytes_max) {
   expire(now);
 }
 
-void NoticeTable::add(base::Instant now, WaitingBid&& bid) {
+void NoticeTable::add(base::Instant now, WaitingBid bid) {
   const Key key{.auction = bid.auction, .imp = bid.imp};
   const auto [at, is_new] = bids_.try_emplace(key);
   if (!is_new) {

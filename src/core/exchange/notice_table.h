@@ -34,7 +34,7 @@ class NoticeTable {
   explicit NoticeTable(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   void set_bytes_max(base::Instant now, size_t bytes_max);
-  void add(base::Instant now, WaitingBid&& bid);
+  void add(base::Instant now, WaitingBid bid);
 
   /// What the event sets free is appended to `due`, in order of importance.
   EventEnd take(base::Instant now, const openrtb::Event& event, std::vector<NoticeOrder>& due);

@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +36,7 @@ HaproxyErrc error_of(int number) {
 }
 
 /// Length of the address written to `out`; 0 when the text is none.
+// NOLINTNEXTLINE(misc-include-cleaner): of socklen_t
 socklen_t read_address(const std::string& text, sockaddr_storage& out) {
   if (text.starts_with('/')) {
     auto& local = reinterpret_cast<sockaddr_un&>(out);
@@ -90,7 +93,7 @@ HaproxyClient::HaproxyClient(net::Reactor& reactor, std::string address, base::D
 
 HaproxyClient::~HaproxyClient() { close(); }
 
-void HaproxyClient::run(std::vector<std::string> commands, Done done) {
+void HaproxyClient::run(const std::vector<std::string>& commands, Done done) {
   Batch batch{.commands = commands.size(), .bytes = "prompt\n", .done = std::move(done)};
   for (const std::string& command : commands) {
     if (command.empty() || command.find_first_of("\n;") != std::string::npos) {

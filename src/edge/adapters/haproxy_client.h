@@ -67,7 +67,7 @@ class HaproxyClient final : private net::ReadySink, private net::Timer {
 
   /// Sends `commands` (each one line without ';', not empty) as one batch; `done` is called once on
   /// the reactor's thread, never from inside. It may run another.
-  void run(std::vector<std::string> commands, Done done);
+  void run(const std::vector<std::string>& commands, Done done);
 
   [[nodiscard]] const std::string& address() const { return address_; }
 

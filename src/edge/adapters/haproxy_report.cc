@@ -5,9 +5,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <expected>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 

@@ -172,14 +172,14 @@ class ConsulRegistry final : public Registry {
 
   [[nodiscard]] std::string registration(const RegistryInstance& instance) const {
     const int64_t ttl_s = seconds_of(settings_.ttl);
-    constexpr int64_t kLeastReap_s = 60;
+    constexpr int64_t kLeastReapSeconds = 60;
     return fmt::format(
         R"({{"Name":{},"ID":{},"Address":{},"Port":{},"Meta":{{"agent_port":"{}","zone":{},"class":{}}},)"
         R"("Check":{{"CheckID":{},"TTL":"{}s","Status":"passing","DeregisterCriticalServiceAfter":"{}s"}}}})",
         json_string(settings_.service), json_string(instance.id), json_string(instance.host),
         instance.port, instance.agent_port, json_string(instance.zone),
         json_string(instance.server_class), json_string("service:" + instance.id), ttl_s,
-        std::max(kLeastReap_s, 4 * ttl_s));
+        std::max(kLeastReapSeconds, 4 * ttl_s));
   }
 
   /// An agent that has forgotten us says so with 404, older ones with 500 and these words.
@@ -203,7 +203,7 @@ class ConsulRegistry final : public Registry {
 
 }  // namespace
 
-std::unique_ptr<Registry> consul_registry(net::Reactor& reactor, RegistryHttpSettings http,
+std::unique_ptr<Registry> consul_registry(net::Reactor& reactor, const RegistryHttpSettings& http,
                                           RegistrySettings settings) {
   return std::make_unique<ConsulRegistry>(reactor, http, std::move(settings));
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -182,15 +181,16 @@ class EtcdRegistry final : public Registry {
   /// A call about our membership; `done` when it was answered with JSON.
   template <typename Done>
   void call(std::string_view path, const std::string& body, std::string_view what, Done done) {
-    http_.call("POST", path, body, deadline(), [this, what, done](const Outcome& outcome) {
-      if (!outcome) {
-        on_renew_failed(outcome.error().error, outcome.error().text(what));
-      } else if (Document answer(kSmall); answer.walk(outcome->body)) {
-        done(answer);
-      } else {
-        on_renew_failed(RegistryErrc::kMalformed, std::string(what) + ": no JSON");
-      }
-    });
+    http_.call("POST", path, body, deadline(),
+               [this, what, done = std::move(done)](const Outcome& outcome) {
+                 if (!outcome) {
+                   on_renew_failed(outcome.error().error, outcome.error().text(what));
+                 } else if (Document answer(kSmall); answer.walk(outcome->body)) {
+                   done(answer);
+                 } else {
+                   on_renew_failed(RegistryErrc::kMalformed, std::string(what) + ": no JSON");
+                 }
+               });
   }
 
   [[nodiscard]] std::string lease_body() const { return fmt::format(R"({{"ID":"{}"}})", lease_); }
@@ -208,7 +208,7 @@ class EtcdRegistry final : public Registry {
 
 }  // namespace
 
-std::unique_ptr<Registry> etcd_registry(net::Reactor& reactor, RegistryHttpSettings http,
+std::unique_ptr<Registry> etcd_registry(net::Reactor& reactor, const RegistryHttpSettings& http,
                                         RegistrySettings settings) {
   return std::make_unique<EtcdRegistry>(reactor, http, std::move(settings));
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,7 @@ std::string RegistryHttp::Failure::text(std::string_view what) const {
 }
 
 RegistryHttp::RegistryHttp(net::Reactor& reactor, const RegistryHttpSettings& settings,
-                           std::string header)
+                           const std::string& header)
     : headers_("Content-Type: application/json\r\n"), client_(reactor) {
   if (!settings.token.empty()) {
     headers_ += header + ": " + settings.token + "\r\n";

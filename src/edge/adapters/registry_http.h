@@ -34,7 +34,7 @@ struct RegistryHttpSettings {
 /// know is registered anew; DeregisterCriticalServiceAfter is at least a minute. Source:
 /// developer.hashicorp.com/consul/api-docs, "Blocking queries", "Agent HTTP API".
 [[nodiscard]] std::unique_ptr<Registry> consul_registry(net::Reactor& reactor,
-                                                        RegistryHttpSettings http,
+                                                        const RegistryHttpSettings& http,
                                                         RegistrySettings settings);
 
 /// The members of a service under /spillway/SERVICE/ID in etcd, through its v3 JSON gateway: keys
@@ -42,7 +42,7 @@ struct RegistryHttpSettings {
 /// listings, so that a compacted history harms nothing. Source: etcd.io/docs, "Why gRPC gateway",
 /// "API reference".
 [[nodiscard]] std::unique_ptr<Registry> etcd_registry(net::Reactor& reactor,
-                                                      RegistryHttpSettings http,
+                                                      const RegistryHttpSettings& http,
                                                       RegistrySettings settings);
 
 /// Calls of a registry over HTTP, each answered through its own function on the reactor's thread.
@@ -66,7 +66,8 @@ class RegistryHttp final : private net::CallListener {
 
   using Done = std::move_only_function<void(const base::Result<Answer, Failure>&)>;
 
-  RegistryHttp(net::Reactor& reactor, const RegistryHttpSettings& settings, std::string header);
+  RegistryHttp(net::Reactor& reactor, const RegistryHttpSettings& settings,
+               const std::string& header);
 
   void call(std::string_view method, std::string_view path, std::string_view body,
             base::Instant deadline, Done done);

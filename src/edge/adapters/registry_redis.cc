@@ -1,7 +1,6 @@
 #include "adapters/registry_redis.h"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -185,8 +185,9 @@ void ClientConnection::tell_number() {
   }
   const auto value = parser_.header(message(), name);
   uint64_t number = 0;
-  const auto end = value.data() + value.size();
-  if (const auto read = std::from_chars(value.data(), end, number);
+  const char* const begin = value.data();
+  const char* const end = begin + value.size();
+  if (const auto read = std::from_chars(begin, end, number);
       read.ec == std::errc() && read.ptr == end) {
     call_->listener->on_number(call_->tag, number);
   }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "net/buffer_pool.h"
@@ -101,7 +100,7 @@ uint16_t Http2Fields::lay_out(PendingRequest& request, char* text, size_t used) 
   }
   request.request.headers = request.headers;
   std::memset(text + used, 0, kBodyPadding);
-  request.request.body = {text + used, 0};
+  request.request.body = std::string_view(text, used).substr(used);  // empty, behind the rest
   return request.request.method == "CONNECT" ? 501 : 0;
 }
 

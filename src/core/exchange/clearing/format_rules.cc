@@ -1,6 +1,5 @@
 // What video, audio and native markup must be, and what a bid says of itself beside it.
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
