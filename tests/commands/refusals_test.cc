@@ -68,6 +68,8 @@ constexpr auto kRefusals = std::to_array<Refusal>({
     {"LoadOfNoAddress", "load", "--target nowhere", 2, "error", "--target"},
     {"LoadOfNoTime", "load", "--target http://127.0.0.1:1/ --duration long", 2, "error",
      "--duration"},
+    {"LoadOfNoInterval", "load", "--target http://127.0.0.1:1/ --duration 10ms --every x", 2,
+     "error", "--every"},
     {"LoadWithoutGates", "load", "--target http://127.0.0.1:1/ --gates DIR/none", 2, "error",
      kMissing},
     {"CapacityOfNoTime", "load", "capacity --target http://127.0.0.1:1/ --hold long", 2, "error",

@@ -407,7 +407,7 @@ TEST(Command, EndsWithTwoWhateverPartIsUsedWrongly) {
            {"load"},
            {"load", "--target", target, "--rate", "0"},
            {"load", "--target", target, "--rate", "nan"},
-           {"load", "--target", target, "--json", "--every", "x", "--duration", "10ms"},
+           {"load", "--target", target, "--every", "x", "--duration", "10ms"},
            {"demo", "--rate", "nan"},
            {"demo", "--seconds", "0"},
            {"replay"},
