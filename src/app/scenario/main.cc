@@ -110,7 +110,7 @@ int run_one(const Options& options) {
     if (options.json) {
       fmt::print("{}\n", findings_json(name, options.shortened, run.record(), seen, run.why()));
     } else if (!seen.empty()) {
-      fmt::print("{}", findings_text(name, *scenario, seen));
+      fmt::print("{}", findings_text(name, *scenario, run.record(), seen));
     }
     fmt::print(stderr, "{}: {}: {}\n", name,
                end == RunEnd::kUnfit ? "cannot be judged on this machine" : "did not run",
@@ -121,7 +121,7 @@ int run_one(const Options& options) {
   if (options.json) {
     fmt::print("{}\n", findings_json(name, options.shortened, run.record(), findings, ""));
   } else {
-    fmt::print("{}", findings_text(name, *scenario, findings));
+    fmt::print("{}", findings_text(name, *scenario, run.record(), findings));
     if (run.record().capacity_rate > 0) {
       fmt::print("  capacity {:.0f}/s: {:.2f} cores at {:.0f} us an auction\n",
                  run.record().capacity_rate, scenario->quota_cores,

@@ -49,7 +49,8 @@ struct Snapshot {
 struct Change {
   double at_s = 0;
   std::string dsp;
-  std::string to;  ///< A state; "raised" for an alert.
+  std::string to;     ///< A state; "raised" for an alert.
+  std::string why{};  ///< As the log says.
 };
 
 /// What a run of a scenario has seen: the counters at each step, and what happened between.

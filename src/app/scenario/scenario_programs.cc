@@ -199,7 +199,13 @@ void ScenarioRun::on_event(std::string_view line) {
   const std::string key = field_of(line, "key");
   const std::string dsp = key.substr(0, key.find('/'));
   if (event == "circuit_transition" && field_of(line, "from") != field_of(line, "to")) {
-    record_.changes.push_back({.at_s = elapsed_s(), .dsp = dsp, .to = field_of(line, "to")});
+    record_.changes.push_back(
+        {.at_s = elapsed_s(),
+         .dsp = dsp,
+         .to = field_of(line, "to"),
+         .why =
+             fmt::format("rule {}, {} bad of {}: {}", field_of(line, "rule"), field_of(line, "bad"),
+                         field_of(line, "calls"), field_of(line, "reason"))});
   } else if (event == "dsp_alert") {
     record_.changes.push_back({.at_s = elapsed_s(), .dsp = dsp, .to = field_of(line, "state")});
   }

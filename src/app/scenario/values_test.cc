@@ -127,5 +127,28 @@ TEST(ScenarioComparison, TellsDetectionFromFalseAlarmAndRecovery) {
   EXPECT_EQ(figures.revenue_kept_ratio, 1);
 }
 
+TEST(Verdict, ThatSomethingWasNotMetSaysWhatCircuitsDid) {
+  Record record = sample();
+  record.changes.front().why = "rule slow, 8 bad of 10: \"slow\"";
+  Scenario scenario;
+  scenario.about = "A day.";
+  scenario.expect = {{.value = "opens", .max = 0}, {.value = "dropped_ratio", .max = 1}};
+  auto findings = judge(scenario, record);
+  const std::string change = "      5.0 s  alpha open: rule slow, 8 bad of 10: \"slow\"\n";
+  EXPECT_NE(findings_text("day", scenario, record, findings).find(change), std::string::npos);
+  const std::string json = findings_json("day", false, record, findings, "");
+  EXPECT_NE(json.find(R"("changes_seen":3,"changes":[{"at_s":5.000,"dsp":"alpha","to":"open",)"
+                      R"("why":"rule slow, 8 bad of 10: \"slow\""},)"),
+            std::string::npos)
+      << json;
+  record.changes.resize(1'000);
+  EXPECT_NE(findings_text("day", scenario, record, findings).find("and 960 changes more\n"),
+            std::string::npos);
+  for (Finding& finding : findings) {
+    finding.met = true;
+  }
+  EXPECT_EQ(findings_text("day", scenario, record, findings).find("alpha open"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace spillway::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,30 @@ constexpr double kDroppedMost = 0.01;
 
 std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
+}
+
+constexpr size_t kShownChanges = 40;
+
+std::string changes_text(const Record& record) {
+  std::string out;
+  for (const Change& change : record.changes | std::views::take(kShownChanges)) {
+    out += fmt::format("  {:>7.1f} s  {} {}{}{}\n", change.at_s, change.dsp, change.to,
+                       change.why.empty() ? "" : ": ", change.why);
+  }
+  if (record.changes.size() > kShownChanges) {
+    out += fmt::format("  and {} changes more\n", record.changes.size() - kShownChanges);
+  }
+  return out;
+}
+
+std::string changes_json(const Record& record) {
+  std::string out = fmt::format(R"("changes_seen":{},"changes":[)", record.changes.size());
+  for (const Change& change : record.changes | std::views::take(kShownChanges)) {
+    out += fmt::format(R"({}{{"at_s":{:.3f},"dsp":{},"to":{},"why":{}}})",
+                       out.back() == '[' ? "" : ",", change.at_s, json_string(change.dsp),
+                       json_string(change.to), json_string(change.why));
+  }
+  return out + "]";
 }
 
 }  // namespace
@@ -52,7 +77,7 @@ std::string measured_text(double measured) {
   return std::isinf(measured) ? "never" : fmt::format("{:.4g}", measured);
 }
 
-std::string findings_text(std::string_view name, const Scenario& scenario,
+std::string findings_text(std::string_view name, const Scenario& scenario, const Record& record,
                           const std::vector<Finding>& findings) {
   size_t width = 5;
   for (const auto& finding : findings) {
@@ -65,7 +90,7 @@ std::string findings_text(std::string_view name, const Scenario& scenario,
                        finding.expect.wanted(), measured_text(finding.measured),
                        finding.met ? "met" : "NOT MET");
   }
-  return out;
+  return all_met(findings) ? out : out + changes_text(record);
 }
 
 std::string findings_json(std::string_view name, bool shortened, const Record& record,
@@ -87,7 +112,7 @@ std::string findings_json(std::string_view name, bool shortened, const Record& r
         json_string(expect.to), json_number(expect.min.value_or(NAN)),
         json_number(expect.max.value_or(NAN)), json_number(finding.measured), finding.met);
   }
-  return out + "]}";
+  return out + "]," + changes_json(record) + "}";
 }
 
 }  // namespace spillway::app

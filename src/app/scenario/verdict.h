@@ -24,11 +24,12 @@ struct Finding {
 /// "1.9", "never", "not measured"
 [[nodiscard]] std::string measured_text(double measured);
 
-/// The table of a run, for people.
+/// The table of a run, for people. Where something was not met, what circuits and alerts did.
 [[nodiscard]] std::string findings_text(std::string_view name, const Scenario& scenario,
-                                        const std::vector<Finding>& findings);
+                                        const Record& record, const std::vector<Finding>& findings);
 
-/// The same as one line of JSON. `why` is not empty when the run did not get that far.
+/// The same as one line of JSON, always with the first changes. `why` is not empty when the run did
+/// not get that far.
 [[nodiscard]] std::string findings_json(std::string_view name, bool shortened, const Record& record,
                                         const std::vector<Finding>& findings, std::string_view why);
 
