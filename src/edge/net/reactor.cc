@@ -28,6 +28,7 @@ namespace {
 using Work = std::move_only_function<void()>;
 
 constexpr size_t kBatch = 1024;  // all that is ready, mostly: so its age is known
+constexpr size_t kMore = 256;    // that come while a batch is handed out
 constexpr size_t kSlice = 16;    // handed out between two looks at the timers
 constexpr uint64_t kServed = ~uint64_t{0};
 constexpr base::Duration kShortBatch = std::chrono::microseconds(50);
@@ -47,7 +48,7 @@ struct Reactor::Body {
   int alarm = -1;
   base::Instant alarm_at = base::kNever;  ///< When it rings; kNever once it has.
   std::vector<Slot> slots;                ///< By descriptor.
-  std::array<epoll_event, kBatch> events{};
+  std::array<epoll_event, kBatch + kMore> events{};
   std::vector<Work> deferred;
   std::atomic<bool> stopping{false};
   size_t batch_next = 0;
@@ -91,6 +92,14 @@ struct Reactor::Body {
   size_t poll(int timeout_ms) {
     const int ready = epoll_wait(epoll, events.data(), static_cast<int>(kBatch), timeout_ms);
     return ready > 0 ? static_cast<size_t>(ready) : 0;
+  }
+
+  /// What has become ready since then joins the batch.
+  void poll_more() {
+    const size_t room = events.size() - batch_end;
+    const int ready =
+        room == 0 ? 0 : epoll_wait(epoll, events.data() + batch_end, static_cast<int>(room), 0);
+    batch_end += ready > 0 ? static_cast<size_t>(ready) : 0;
   }
 
   /// Waits until something is ready, at most until `due`.
@@ -238,7 +247,10 @@ void Reactor::run() {
     body_->dispatch(kSlice);
     body_->run_posted();
     while (body_->batch_next < body_->batch_end) {
-      timers_.advance(refresh());
+      if (refresh() - timers_.next_due() >= kHeldUp) {
+        serve_answers_since(returned_at);
+      }
+      timers_.advance(now_);
       body_->dispatch(kSlice);
       body_->run_posted();
     }
@@ -250,6 +262,14 @@ void Reactor::run() {
   const std::lock_guard lock(body_->mutex);
   body_->ended = true;
   unrun.swap(body_->mailbox);
+}
+
+void Reactor::serve_answers_since(base::Instant poll) {
+  body_->dispatch_answers();
+  body_->poll_more();
+  const base::Instant of_batch = std::exchange(earliest_arrival_, poll);
+  body_->dispatch_answers();
+  earliest_arrival_ = of_batch;
 }
 
 void Reactor::stop() {

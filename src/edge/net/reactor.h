@@ -26,9 +26,9 @@ enum class Urgency : uint8_t { kPlain, kAnswer };
 ///
 /// Each poll takes all that is ready, up to 1 024 descriptors. Due timers fire before each 16 of
 /// them, posted and deferred work runs after, so that a deadline waits for 16 at most. Only when
-/// the thread was held up, so that a timer fires some 3 ms late, are the answers among them
-/// (Urgency::kAnswer) served before it: what came in time is not to be judged late because we
-/// were. New work waits, as it costs most and would make us later.
+/// the thread was held up, so that a timer fires some 3 ms late, are the answers that are there
+/// (Urgency::kAnswer) served before it, also those that came since the poll: what came in time is
+/// not to be judged late because we were. New work waits, as it costs most and would make us later.
 ///
 /// Thread rule: everything on the thread in run(), but post() and stop(), which any may call.
 class Reactor {
@@ -71,11 +71,15 @@ class Reactor {
   void remove(int fd, ReadySink& sink);
 
   /// Whether this poll's batch holds an event of `fd` that was not handed out yet. At most
-  /// 1 024 comparisons.
+  /// 1 280 comparisons.
   [[nodiscard]] bool pending(int fd) const;
 
  private:
   struct Body;
+
+  /// The answers of the batch, and those that came since the poll.
+  void serve_answers_since(base::Instant poll);
+
   const base::Clock& clock_;
   base::Instant now_{};
   base::Instant earliest_arrival_{};

@@ -322,6 +322,46 @@ TEST(ReactorLateness, ADeadlineWaitsForAFewOfManyReadyDescriptors) {
   EXPECT_GE(waited.back(), kMany * 100us);
 }
 
+TEST(ReactorLateness, AHandlerThatHoldsTheThreadUpDoesNotMakeAnswersLateThatCameMeanwhile) {
+  constexpr size_t kMany = 40;
+  HandClock clock;
+  Reactor reactor(clock);
+  const std::vector<SocketPair> pairs(kMany);
+  const SocketPair answering;
+  TestSink asking;
+  TestSink answer;
+  TestTimer deadline;
+  std::string order;
+  base::Duration waited{};
+  const auto happened = [&](char what) {
+    order += what;
+    if (order.size() == kMany + 2) {
+      reactor.stop();
+    }
+  };
+  asking.action = [&](uint32_t) {
+    if (order.empty()) {
+      reactor.timers().arm(deadline, clock.time + 10ms);
+      answering.write();
+      clock.time += 50ms;
+    }
+    happened('n');
+  };
+  answer.action = [&](uint32_t) {
+    waited = clock.time - reactor.earliest_arrival();
+    happened('a');
+  };
+  deadline.action = [&](base::Instant) { happened('d'); };
+  reactor.add(answering.ends[0], EPOLLIN | EPOLLET, answer, Urgency::kAnswer);
+  for (const auto& pair : pairs) {
+    reactor.add(pair.ends[0], EPOLLIN | EPOLLET, asking);
+    pair.write();
+  }
+  reactor.run();
+  EXPECT_EQ(order, std::string(16, 'n') + "ad" + std::string(kMany - 16, 'n'));
+  EXPECT_EQ(waited, 50ms) << "it came after the poll";
+}
+
 TEST(ReactorLateness, TimeThatHandlersReadDoesNotHideHowLongThePollBeforeTook) {
   HandClock clock;
   Reactor reactor(clock);
