@@ -115,6 +115,9 @@ struct Reactor::Body {
   void dispatch_answers() {
     for (size_t i = batch_next; i < batch_end; ++i) {
       const epoll_event event = events[i];
+      if (event.data.u64 == kServed) {
+        continue;
+      }
       const auto fd = static_cast<uint32_t>(event.data.u64);
       if (slots[fd].urgency == Urgency::kAnswer) {
         events[i].data.u64 = kServed;
